@@ -446,7 +446,7 @@ def write_adult(out: Path, threads: int) -> None:
         ["size", "sensitive_share", "diversity", "utility"],
     )
     frame = front.to_frame().set_index("id").loc[list(pair), ["k", "loss", "weighted_k", "groups"]]
-    labels = pd.DataFrame([front.blocks[i - 1] for i in pair], index=frame.index)
+    labels = pd.DataFrame([front.labels[i - 1] for i in pair], index=frame.index)
     solutions = frame.join(labels.map(" | ".join))
     write(solutions.T.rename_axis("measure or column").reset_index(), out / "adult_solutions.csv")
     write_comparison(comparison, out, "adult")

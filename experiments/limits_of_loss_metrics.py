@@ -52,10 +52,8 @@ from moanon import (
 from moanon.baselines import find_baseline
 from moanon.config import SearchSection
 from moanon.learning import Study
-from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
-from moanon.learning.outcome import StudyOutcome, which_tell
-from moanon.learning.study import Key, Record
-from moanon.learning.target import Target
+from moanon.learning.lessons import Target
+from moanon.learning.study import Key, Record, StudyOutcome, which_tell
 from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_files import write_figures
@@ -74,6 +72,7 @@ from moanon.output.figure_style import (
 from moanon.output.figure_style import write as write_text
 from moanon.output.release_figures import plot_telling
 from moanon.recoding import LocalRecodings
+from moanon.release.solution import Anonymization
 from moanon.search.algorithms import make_search
 from moanon.search.archive import front_of
 from moanon.search.box_solving import solve_target
@@ -221,13 +220,16 @@ TABLES: dict[str, Callable[[], Instance]] = {
 }
 
 
-def mondrians(algorithm: str, instance: Instance, ks: Sequence[int]) -> Iterator[BaselineRelease]:
+def mondrians(algorithm: str, instance: Instance, ks: Sequence[int]) -> Iterator[Anonymization]:
     """One of `MONDRIANS`, once for each k."""
     run = find_baseline(algorithm).run
     recodings = LocalRecodings.of_groupings(run(instance, k).grouping(instance) for k in ks)
     front = Front.of_recodings(instance, Suppression("limit"), ("k", "loss"), recodings)
     for number, k in enumerate(ks, 1):
-        yield BaselineRelease(f"{algorithm} k>={k}", instance, front, number, algorithm, k)
+        made_by: tuple[str, int, dict[str, object]] = (algorithm, k, {})
+        solution = front.chosen(number)
+        name = f"{algorithm} k>={k}"
+        yield Anonymization(name, algorithm, instance, solution=solution, made_by=made_by)
 
 
 def measured(instance: Instance, ks: Sequence[int]) -> pd.DataFrame:
@@ -246,7 +248,7 @@ def measured(instance: Instance, ks: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def boxes(instance: Instance, ks: Sequence[int]) -> Iterator[StoredSolution]:
+def boxes(instance: Instance, ks: Sequence[int]) -> Iterator[Anonymization]:
     """Local recodings of least loss, once for each k."""
     rules = [Suppression("limit", ETA, constraints=(("k", k),)) for k in ks]
     recodings = LocalRecodings.of_groupings(solve_target(instance, rule) for rule in rules)
@@ -256,7 +258,7 @@ def boxes(instance: Instance, ks: Sequence[int]) -> Iterator[StoredSolution]:
 
 def searched(
     instance: Instance, cost: str, seed: int, options: argparse.Namespace
-) -> Iterator[StoredSolution]:
+) -> Iterator[Anonymization]:
     """Global recodings of least cost that a search found, once for each k."""
     ks, evaluations = effort(options)
     problem = AnonymizationProblem(instance, ("k", cost), Suppression("limit", ETA))
@@ -269,12 +271,12 @@ def searched(
 
 def best(
     name: str, front: Front, cost: str, instance: Instance, ks: Sequence[int]
-) -> Iterator[StoredSolution]:
+) -> Iterator[Anonymization]:
     """The solution of least cost with at least each k."""
     for k in ks:
         fit = np.flatnonzero(front.measures["k"] >= k)
         number = int(fit[np.argmin(front.measures[cost][fit])]) + 1
-        yield StoredSolution(f"{name} k>={k}", instance, front, number)
+        yield Anonymization(f"{name} k>={k}", name, instance, solution=front.chosen(number))
 
 
 # -- studies ---------------------------------------------------------------------------------------

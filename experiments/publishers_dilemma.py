@@ -164,7 +164,7 @@ def run_or_load(config: Config, *, force: bool) -> list[Front]:
     threads = os.cpu_count() or 1
     experiment = Experiment.prepare(config, resume=not force, force=force, threads=threads)
     if experiment.finished:
-        fronts = experiment.load_fronts()
+        fronts = {eta: run.front for eta, run in experiment.known_runs.items()}
     else:
         result = experiment.run()
         fronts = dict(result.fronts)

@@ -134,7 +134,8 @@ class Ending:
             return  # a terminal that closes says so twice, and clearing up goes on
         self.signal = self.signal or number
         for database in tuple(_databases):
-            database.interrupt()
+            with suppress(Exception):  # a closed one refuses; the others end all the same
+                database.interrupt()
         self._has_raised = True
         raise Ended
 

@@ -33,8 +33,10 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler, which t
 
 #: The file that holds boxes.
 BOXES = "boxes.npz"
-#: What released cells can show, column by column.
-Blocks = Mapping[str, tuple[str, ...]]
+#: Blocks of base values that released cells can show, column by column: ``start .. stop - 1``.
+Blocks = Mapping[str, tuple[tuple[int, int], ...]]
+#: The same in words.
+Labels = Mapping[str, tuple[str, ...]]
 
 
 class Recodings(Protocol):
@@ -51,7 +53,7 @@ class Recodings(Protocol):
         ...
 
     def grouping(self, row: int, instance: Instance) -> Grouping:
-        """Its groups, with those suppressed that it gives up."""
+        """Its groups, with those marked that it suppresses."""
         ...
 
     def groupings(self, instance: Instance) -> Iterator[Grouping]:
@@ -63,7 +65,7 @@ class Recodings(Protocol):
         ...
 
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
-        """What released cells of each solution can show.
+        """The blocks that released cells of each solution can show.
 
         Raises
         ------
@@ -87,7 +89,7 @@ class Recodings(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GlobalRecodings(Outlined):
-    """Genomes, each with the thresholds that settle which groups it gives up.
+    """Genomes, each with the thresholds that decide which groups it suppresses.
 
     Attributes
     ----------
@@ -173,7 +175,7 @@ class LocalRecodings(Outlined):
     """Boxes of one table, and which of them each of its cells is in.
 
     The boxes are what releases show. Which one a cell is in is sealed, solution by solution (see
-    `moanon.sealing`): with the table at hand it can be read, and a file of it does not tell the
+    `moanon.sealing`): with the table at hand it can be read, and its file does not reveal the
     table. On another table a cell goes into the box that loses least of those that hold it.
 
     Attributes
@@ -202,8 +204,8 @@ class LocalRecodings(Outlined):
         for grouping in groupings:
             instance, released = grouping.instance, grouping.released()
             if released.matched_by != "boxes":  # others stand in the order of their cells
-                told = released.cell_group, released.starts, released.stops
-                released = Grouping.of_boxes(instance, *map(np.asarray, told))
+                parts = released.cell_group, released.starts, released.stops
+                released = Grouping.of_boxes(instance, *map(np.asarray, parts))
             assert released.cell_group is not None
             assert released.starts is not None
             assert released.stops is not None
@@ -306,21 +308,15 @@ class LocalRecodings(Outlined):
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
         found = []
         domains = instance.layout.domains.items()
-        known: dict[tuple[str, int, int], str] = {}
         for starts, stops in zip(self.starts, self.stops, strict=True):
             if len(starts) != len(domains) or (stops > instance.layout.sizes[:, None]).any():
                 raise GenomeError("its boxes do not fit the columns")
             blocks = {}
             for (name, domain), first, last in zip(domains, starts, stops, strict=True):
-                shown = []
-                for start, stop in np.unique(np.stack([first, last]), axis=1).T.tolist():
-                    key = name, start, stop
-                    if key not in known:
-                        if not domain.allows(start, stop):
-                            raise GenomeError(f"a box of column {name!r} is no node of its tree")
-                        known[key] = domain.label(start, stop)
-                    shown.append(known[key])
-                blocks[name] = tuple(shown)
+                ends = np.unique(np.stack([first, last]), axis=1).T.tolist()
+                if not all(domain.allows(start, stop) for start, stop in ends):
+                    raise GenomeError(f"a box of column {name!r} is no node of its tree")
+                blocks[name] = tuple((start, stop) for start, stop in ends)
             found.append(blocks)
         return tuple(found)
 
@@ -398,8 +394,8 @@ def _whole(value: object, key: str) -> int:
 
 
 def _blocks(layout: Layout, genomes: Bits) -> tuple[Blocks, ...]:
-    """What released cells can show; each generalization of a column is spelled out once."""
-    known: dict[tuple[str, bytes], tuple[str, ...]] = {}
+    """The blocks of each genome; solutions with the same ones in a column share them."""
+    known: dict[tuple[str, bytes], tuple[tuple[int, int], ...]] = {}
     found = []
     for genome in genomes:
         blocks = {}
@@ -407,14 +403,33 @@ def _blocks(layout: Layout, genomes: Bits) -> tuple[Blocks, ...]:
             bits = genome[place]
             key = name, bits.tobytes()
             if key not in known:
-                edges = [0, *(np.flatnonzero(bits) + 1).tolist(), domain.size]
-                known[key] = tuple(domain.label(start, stop) for start, stop in pairwise(edges))
+                known[key] = tuple(pairwise([0, *(np.flatnonzero(bits) + 1).tolist(), domain.size]))
             blocks[name] = known[key]
         found.append(blocks)
     return tuple(found)
 
 
-def public_blocks(recodings: Recodings, instance: Instance) -> tuple[Blocks, ...]:
+def spelled(blocks: Sequence[Blocks], instance: Instance) -> tuple[Labels, ...]:
+    """The labels of the blocks of some solutions, each block spelled once."""
+    known: dict[tuple[str, int, int], str] = {}
+    # By identity: solutions share what they have in common, and a tuple of a thousand blocks would
+    # be hashed for every one of them.
+    shared: dict[int, tuple[str, ...]] = {}
+    found = []
+    for each in blocks:
+        for name, shown in each.items():
+            if id(shown) in shared:
+                continue
+            spell = instance.layout.domains[name].label
+            for start, stop in shown:
+                if (name, start, stop) not in known:
+                    known[name, start, stop] = spell(start, stop)
+            shared[id(shown)] = tuple(known[name, start, stop] for start, stop in shown)
+        found.append({name: shared[id(shown)] for name, shown in each.items()})
+    return tuple(found)
+
+
+def public_labels(recodings: Recodings, instance: Instance) -> tuple[Labels, ...]:
     """For each solution, what released cells can show, in labels that anybody may read.
 
     A rule that makes a tree from the values of a column names its nodes after these. A block of
@@ -424,15 +439,15 @@ def public_blocks(recodings: Recodings, instance: Instance) -> tuple[Blocks, ...
     """
     from moanon.measures.column_effects import column_effects, columns_before
 
-    blocks = recodings.blocks(instance)
+    every = spelled(recodings.blocks(instance), instance)
     domains = instance.layout.domains
     if not isinstance(recodings, GlobalRecodings) or not any(
         domain.reveals(0, 1) for domain in domains.values()
     ):
-        return blocks  # boxes are those of released groups
+        return every  # boxes are those of released groups
     before = columns_before(instance)
     found = []
-    for labels, grouping in zip(blocks, recodings.groupings(instance), strict=True):
+    for labels, grouping in zip(every, recodings.groupings(instance), strict=True):
         shown = dict(labels)
         for effect in column_effects(grouping, before):
             if effect.rows.all() or not effect.domain.reveals(0, 1):

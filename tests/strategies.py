@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from moanon.data.domain import (
@@ -21,6 +22,11 @@ from moanon.data.domain import (
 from moanon.data.hierarchy import Hierarchy
 from moanon.engines import read_table
 from moanon.genome import Instance
+
+
+def few(law: Callable[..., None]) -> Callable[..., None]:
+    """Look at two fifths of the usual examples, where each writes files or searches."""
+    return settings(max_examples=settings.default.max_examples * 2 // 5)(law)
 
 
 @st.composite

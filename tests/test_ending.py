@@ -102,6 +102,20 @@ def test_a_statement_at_work_is_interrupted() -> None:
     assert told == ["interrupted"]
 
 
+def test_a_database_that_is_closed_keeps_no_other_at_work() -> None:
+    with duckdb.connect() as database, duckdb.connect() as closed:
+        for each in (closed, database):
+            interrupt_with_us(each)
+        closed.close()
+        timer = threading.Timer(
+            0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGTERM)
+        )
+        timer.start()
+        with pytest.raises(KeyboardInterrupt), Ending():
+            database.execute("SELECT sum(hash(i)) FROM range(1000000000000) AS t(i)").fetchall()
+        timer.join()
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_statement_of_hours_ends(number: signal.Signals) -> None:
     with duckdb.connect() as database:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from moanon.cli.printing import note, on_one_line, print_json, show
 
 if TYPE_CHECKING:
     from moanon.front import Answer, Choice, Front, Limit, Question
+
+#: The ``run.json`` of each folder that is asked.
+_Records = Mapping[Path, Mapping[str, Any]]
 
 
 @app.command(epilog="Example: moanon ask results/quickstart --max-loss 25% --max-suppression 5%")
@@ -65,7 +68,7 @@ def ask(
     compared.
     """
     from moanon.front import Front, Question, answer, best_of
-    from moanon.front.results import find_fronts
+    from moanon.front.results import find_fronts, read_record
 
     question = Question.of(
         max_loss=max_loss,
@@ -76,27 +79,26 @@ def ask(
         at_least=dict(named_number(text, "--at-least") for text in at_least or ()),
         prefer=prefer or (),
     )
-    fronts = {folder: Front.load(folder) for folder in find_fronts(results)}
-    if dropped := _dropped(fronts):
+    records = {folder: read_record(folder) for folder in find_fronts(results)}
+    fronts = {folder: Front.of_record(folder, record) for folder, record in records.items()}
+    if dropped := _dropped(records):
         note(dropped)
     if question.is_open:
         _show_ladders(fronts, question, as_json=as_json)
-    folders = list(fronts)
     answers = [answer(question, front.solutions) for front in fronts.values()]
     best = best_of(answers)
     if as_json:
-        _show_json(folders, answers, best)
+        _show_json(records, answers, best)
     else:
-        _show(folders, answers, best, columns=show)
+        _show(records, answers, best, columns=show)
     raise typer.Exit(DONE if best is not None else NO)
 
 
-def _dropped(folders: Iterable[Path]) -> str:
+def _dropped(records: _Records) -> str:
     """Say how many rows the run has dropped; the limits of one run have the same table."""
     from moanon.data.table import dropped_note
-    from moanon.front.results import read_record
 
-    data = read_record(next(iter(folders))).get("data", {})
+    data = next(iter(records.values())).get("data", {})
     dropped, rows_in = data.get("rows_dropped"), data.get("rows_in")
     known = isinstance(dropped, int) and isinstance(rows_in, int)  # not of a front from Python
     return dropped_note(dropped, rows_in) if known else ""
@@ -105,12 +107,11 @@ def _dropped(folders: Iterable[Path]) -> str:
 # -- for people ----------------------------------------------------------------------------------
 
 
-def _show(
-    folders: Sequence[Path], answers: Sequence[Answer], best: int | None, *, columns: bool
-) -> None:
+def _show(records: _Records, answers: Sequence[Answer], best: int | None, *, columns: bool) -> None:
     """Show the best answer; where there is none, what each of them would take."""
     from moanon.front.asking import answers_grid
 
+    folders = list(records)
     if len(folders) > 1:
         show([answers_grid([folder.name for folder in folders], answers, best)])
     for place in range(len(folders)) if best is None else [best]:
@@ -120,22 +121,23 @@ def _show(
     if best is None or (choice := answers[best].headline) is None:
         return
     if columns:
-        _show_columns(folders[best], choice)
-    if answers[best].miss is not None and (more := _another_limit(folders[best], answers[best])):
+        _show_columns(folders[best], records[folders[best]], choice)
+    record, miss = records[folders[best]], answers[best].miss
+    if miss is not None and (more := _another_limit(folders[best], record, answers[best])):
         typer.echo(f" Next: {more} (adds that limit), then ask again")
     else:
-        typer.echo(f" Next: {_next(folders[best], choice)}")
+        typer.echo(f" Next: {_next(folders[best], record, choice)}")
 
 
-def _show_columns(folder: Path, choice: Choice) -> None:
+def _show_columns(folder: Path, record: Mapping[str, Any], choice: Choice) -> None:
     """Show what a solution does to each column; without rows where the table cannot be had."""
     from moanon.experiment.finished import read_run
     from moanon.measures.column_effects import column_effects, effects_grid, labels_grid
 
-    run = read_run(folder)
+    run = read_run(folder, record)
     if run.front.instance is None:
         note(f"the rows of each label are not shown: {run.without_table}")
-        show([labels_grid(run.front.blocks[run.front.row(choice.id)])])
+        show([labels_grid(run.front.labels[run.front.row(choice.id)])])
     else:
         show([effects_grid(column_effects(run.front.grouping(choice.id)))])
 
@@ -185,39 +187,40 @@ def _ways_to_ask(fronts: Iterable[Front]) -> list[str]:
 # -- for programs --------------------------------------------------------------------------------
 
 
-def _show_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
-    found = []
+def _show_json(records: _Records, answers: Sequence[Answer], best: int | None) -> None:
+    found, folders = [], list(records)
     for folder, answer in zip(folders, answers, strict=True):
-        command = None if answer.choice is None else _export(folder, answer.choice)
+        choice = answer.choice
+        command = None if choice is None else _export(folder, records[folder], choice)
         found.append({"results": str(folder), **answer.to_dict(), "export": command})
     several = {"best": None if best is None else str(folders[best]), "answers": found}
     print_json(several if len(found) > 1 else found[0])
 
 
-def _export(folder: Path, choice: Choice) -> str | None:
+def _export(folder: Path, record: Mapping[str, Any], choice: Choice) -> str | None:
     """The command that makes the release; None where there is none."""
-    from moanon.front.results import has_config, read_record
+    from moanon.front.results import has_config
 
-    if not has_config(read_record(folder)):
+    if not has_config(record):
         return None
     return f"moanon export {on_one_line(shlex.quote(str(folder)))} {choice.id} --out release.csv"
 
 
-def _another_limit(folder: Path, answer: Answer) -> str | None:
+def _another_limit(folder: Path, record: Mapping[str, Any], answer: Answer) -> str | None:
     """The command that searches within the suppression that was asked for; None without one."""
-    from moanon.front.results import has_config, read_record
+    from moanon.front.results import has_config
 
     asked = [limit for limit in answer.question.limits if limit.measure == "sl"]
-    if not asked or not has_config(read_record(folder)):
+    if not asked or not has_config(record):
         return None
     above = folder.parent if folder.name.startswith("eta-") else folder
     config = on_one_line(shlex.quote(str(above / "config.yaml")))
     return f"moanon run {config} --eta {asked[0].bound:g}"
 
 
-def _next(folder: Path, choice: Choice) -> str:
+def _next(folder: Path, record: Mapping[str, Any], choice: Choice) -> str:
     """What to do with the answer."""
-    return _export(folder, choice) or (
+    return _export(folder, record, choice) or (
         f'front.release({choice.id}).write("release.csv") in Python, where the front was saved '
         "from; moanon export needs a config.yaml, which only moanon run writes"
     )

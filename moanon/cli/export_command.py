@@ -27,6 +27,7 @@ from moanon.wording import counted, facts
 
 if TYPE_CHECKING:
     from moanon.atomic import StagedFiles
+    from moanon.experiment.finished import FinishedRun
     from moanon.front import Front
     from moanon.release import Certificate, Release
 
@@ -152,14 +153,15 @@ def export(
     what front.csv says about the solution, nothing is left under its name. The table is read again
     where the run has read it, and must not have changed.
     """
-    from moanon.experiment import load_front
+    from moanon.experiment import open_run
     from moanon.measures.column_effects import column_effects, effects_grid
 
     if max_suppression is not None and k is None:
         raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
     if (out is None) == (to_table is None):
         raise typer.BadParameter("a release goes into a file (--out) or a table (--to-table)")
-    front = load_front(results, data)
+    run = open_run(results, data)
+    front = run.front
     release = front.release(solution, k=k, max_suppression=max_suppression)
     if bucketize:
         if out is None or summary or files.shapes_cells:
@@ -167,7 +169,7 @@ def export(
                 "--bucketize writes released rows only, into files, and cells as they are; leave "
                 "out --to-table, --summary, --spreadsheet-safe and --suppressed stars"
             )
-        show(_write_buckets(release, front, results, Path(out), files))
+        show(_write_buckets(release, run, Path(out), files))
         return
     if out is None:
         if summary or files.orders_rows or files.shapes_cells:
@@ -176,11 +178,11 @@ def export(
                 "files"
             )
         assert to_table is not None
-        written = _write_table(release, results, to_table, files.force)
+        written = _write_table(release, run, to_table, files.force)
         show(_words(release, written, to_table, front, beside=None))
         return
-    with _claimed(Path(out), results, front, force=files.force, wanted=summary) as staged:
-        certificate = _write(release, front, results, out, files)
+    with _claimed(Path(out), run, force=files.force, wanted=summary) as staged:
+        certificate = _write(release, run, out, files)
         if staged is not None:
             name = f"solution {solution} of {results.name}"
             _write_summary(release, certificate, staged, Path(out), name)
@@ -229,14 +231,13 @@ def apply(
     written. That holds for the file by itself: who appears in several releases may be found by
     joining them.
     """
-    from moanon.experiment import load_front, read_rows
-    from moanon.experiment.finished import load_generalization
+    from moanon.experiment import open_run
+    from moanon.experiment.finished import open_generalization
 
-    front = load_generalization(results) if data is None else load_front(results, data)
-    release = front.apply(
-        solution, read_rows(results, rows), outside=outside.value, small=small.value, k=k
-    )
-    certificate = _write(release, front, results, out, files)
+    run = open_generalization(results, solution) if data is None else open_run(results, data)
+    front, table = run.front, run.read_rows(rows)
+    release = front.apply(solution, table, outside=outside.value, small=small.value, k=k)
+    certificate = _write(release, run, out, files)
     reasons = {
         "with values outside the run's domains": release.rows_outside,
         "in groups that have too little": certificate.suppressed - release.rows_outside,
@@ -254,11 +255,7 @@ def apply(
         )
 
 
-def _write(
-    release: Release, front: Front, results: Path, out: str, files: _FileOptions
-) -> Certificate:
-    from moanon.experiment.finished import files_of, record_release
-
+def _write(release: Release, run: FinishedRun, out: str, files: _FileOptions) -> Certificate:
     certificate = release.write(
         out,
         suppressed="star" if files.suppressed is _Shown.STARS else "absent",
@@ -266,17 +263,16 @@ def _write(
         spreadsheet_safe=files.spreadsheet_safe,
         shuffle=files.shuffle,
         keep_order=files.keep_order,
-        spared=files_of(results, front),
+        spared=run.files,
     )
-    record_release(results, release, certificate)
+    run.record_release(release, certificate)
     return certificate
 
 
 def _write_buckets(
-    release: Release, front: Front, results: Path, out: Path, files: _FileOptions
+    release: Release, run: FinishedRun, out: Path, files: _FileOptions
 ) -> Iterator[str]:
     """Write a release as buckets, and say the few numbers that matter."""
-    from moanon.experiment.finished import files_of, record_release
     from moanon.release.bucketized import PRESENCE, BucketizedRelease
 
     certificate = BucketizedRelease(release).write(
@@ -284,9 +280,9 @@ def _write_buckets(
         force=files.force,
         shuffle=files.shuffle,
         keep_order=files.keep_order,
-        spared=files_of(results, front),
+        spared=run.files,
     )
-    record_release(results, release, certificate)
+    run.record_release(release, certificate)
     path, beside = (out.with_name(name) for name in certificate.files)
     yield f"Wrote {path} ({counted(certificate.rows, 'row')}), {beside} and"
     yield f" {path}.certificate.json"
@@ -302,10 +298,9 @@ def _write_buckets(
     yield f"note: {PRESENCE}"
 
 
-def _write_table(release: Release, results: Path, name: str, force: bool) -> Certificate:
+def _write_table(release: Release, run: FinishedRun, name: str, force: bool) -> Certificate:
     """Write a table, and its certificate beside where the command was called."""
     from moanon.atomic import StagedFiles
-    from moanon.experiment.finished import record_release
 
     notice = Path(f"{name}.certificate.json")
     with StagedFiles(notice, force=force) as staged:
@@ -315,24 +310,23 @@ def _write_table(release: Release, results: Path, name: str, force: bool) -> Cer
 
         certificate = release.write_table(name, force=force, keep=keep)
         staged.move()
-    record_release(results, release, certificate)
+    run.record_release(release, certificate)
     return certificate
 
 
 @contextmanager
 def _claimed(
-    out: Path, results: Path, front: Front, *, force: bool, wanted: bool
+    out: Path, run: FinishedRun, *, force: bool, wanted: bool
 ) -> Iterator[StagedFiles | None]:
     """Claim the file of a summary before the release is written; None where there is to be none."""
     if not wanted:
         yield None
         return
     from moanon.atomic import StagedFiles
-    from moanon.experiment.finished import files_of
     from moanon.output.summary import summary_path
 
     place = summary_path(out)
-    with StagedFiles(place, force=force, spared=files_of(results, front)) as staged:
+    with StagedFiles(place, force=force, spared=run.files) as staged:
         yield staged
         staged.move()
 

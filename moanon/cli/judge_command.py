@@ -185,7 +185,7 @@ def compare(
     that lost everything.
     """
     from moanon.compare import compare as compare_all
-    from moanon.experiment.originals import read_anonymized
+    from moanon.experiment.anonymizations import read_anonymized
 
     known, preferences = columns.known(sensitive), wishes.read()
     if len(anonymized) < 2:

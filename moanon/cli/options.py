@@ -19,7 +19,7 @@ import typer
 
 if TYPE_CHECKING:
     from moanon.data.file_form import FormKeys
-    from moanon.experiment.originals import KnownColumns
+    from moanon.experiment.anonymizations import KnownColumns
 
 
 def argument(metavar: str, about: str) -> Any:
@@ -206,7 +206,7 @@ class ColumnOptions:
 
     def known(self, sensitive: list[str] | None = None) -> KnownColumns:
         """The same as the library takes it, with the sensitive columns."""
-        from moanon.experiment.originals import KnownColumns
+        from moanon.experiment.anonymizations import KnownColumns
 
         return KnownColumns(
             self.config,

@@ -54,7 +54,8 @@ def plot(
     if len(results) > 1:
         _plot_together(results, out, formats, force=force, quiet=quiet)
         return
-    from moanon.experiment.finished import draw_plots, find_runs, read_run
+    from moanon.experiment.finished import find_runs, read_run
+    from moanon.experiment.showing import draw_plots
 
     (folder,) = results
     finished, _ = find_runs(folder)
@@ -71,7 +72,7 @@ def plot(
 def _plot_together(
     results: list[Path], out: Path | None, formats: list[str] | None, *, force: bool, quiet: bool
 ) -> None:
-    from moanon.experiment.plane import draw_plane, read_plane
+    from moanon.experiment.showing import draw_plane, read_plane
 
     if out is None:
         raise ConfigError("several results make one figure; name its file with --out FILE")
@@ -108,7 +109,8 @@ def report(
     results folder itself is replaced; a file named with --out only with --force. Of several
     results of one table it also compares what each of them costs for a k that is chosen there.
     """
-    from moanon.experiment.finished import find_runs, read_run, write_page
+    from moanon.experiment.finished import find_runs, read_run
+    from moanon.experiment.showing import write_page
 
     if len(results) > 1:
         _report_together(results, out, force=force)
@@ -120,7 +122,7 @@ def report(
 
 
 def _report_together(results: list[Path], out: Path | None, *, force: bool) -> None:
-    from moanon.experiment.plane import read_plane, write_plane
+    from moanon.experiment.showing import read_plane, write_plane
 
     if out is None:
         raise ConfigError("several results make one page; name its file with --out FILE")

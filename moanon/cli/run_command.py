@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from moanon.config import Config
     from moanon.experiment import Experiment
     from moanon.experiment.experiment import Result
+    from moanon.experiment.finished import FinishedRun
     from moanon.experiment.proving import ProofProgress, Proven
     from moanon.front import Front
     from moanon.proofs.front_proof import ProofRecord
@@ -134,17 +135,17 @@ def _run(config: Config, options: _Options) -> int:
     """Run an experiment, show its progress and what came of it; return the exit code."""
     experiment = _prepare(config, options)
     if experiment.finished:
-        fronts = experiment.load_fronts()
+        runs = experiment.known_runs
         if not experiment.is_shown:  # the end of the run was cut short
-            experiment.show(fronts)
+            experiment.show(runs)
         if not options.quiet:
-            show([f"{experiment.folder} is finished already", *_fronts(fronts, experiment)])
+            show([f"{experiment.folder} is finished already", *_fronts(runs)])
         return DONE
     result, code = _search(experiment, quiet=options.quiet)
     if code == DONE and not options.quiet:
         show(_came_of(experiment, result))
         _note_poverty(experiment, result.fronts)
-        show(_fronts(result.fronts, experiment))
+        show(_fronts(result.runs))
         show([f"Wrote {experiment.folder}: {', '.join(_written(experiment))}"])
     return code
 
@@ -250,23 +251,23 @@ def _run_repeatedly(config: Config, times: int, options: _Options) -> int:
     seeds, folder = repeat(config, times), Path(config.output.dir)
     if not (options.force or options.resume):
         check_vacant(folder)
-    runs: dict[int, Mapping[float, Front]] = {}
+    runs: dict[int, Mapping[float, FinishedRun]] = {}
     for one in seeds:
         experiment = _prepare(one, options)
         check_random(experiment.algorithm)
         if experiment.finished:
-            runs[one.search.seed] = experiment.load_fronts()
+            runs[one.search.seed] = experiment.known_runs
             continue
         result, code = _search(experiment, quiet=options.quiet)
         if code != DONE:
             return code
-        runs[one.search.seed] = result.fronts
+        runs[one.search.seed] = result.runs
     unions = write_union(config, runs, force=options.force or options.resume)
     if not options.quiet:
         _note_poverty(experiment, unions)
         for eta, union in unions.items():
             at = f", η {eta}" if len(unions) > 1 else ""
-            spread = spread_of({seed: runs[seed][eta] for seed in runs}, union)
+            spread = spread_of({seed: runs[seed][eta].front for seed in runs}, union)
             headers = ("", "best seed", "median", "worst seed", "union")
             show([f"{config.name}: {len(runs)} seeds{at}, least loss with at least each k"])
             show([_losses_grid(spread, headers), *_front(union)])
@@ -274,19 +275,19 @@ def _run_repeatedly(config: Config, times: int, options: _Options) -> int:
     return DONE
 
 
-def _fronts(fronts: Mapping[float, Front], experiment: Experiment) -> Iterator[Part]:
+def _fronts(runs: Mapping[float, FinishedRun]) -> Iterator[Part]:
     """Describe a front by its numbers, or several beside each other."""
+    fronts = {eta: run.front for eta, run in runs.items()}
     if len(fronts) == 1:
         (front,) = fronts.values()
         yield from _front(front)
         return
     from moanon.front.asking import least_losses, why_worse
-    from moanon.front.results import read_record
 
     yield _losses_grid(
         least_losses(fronts), ("least loss with", *(f"η {e}" for e in sorted(fronts)))
     )
-    records = {eta: read_record(place).get("search") for eta, place in experiment.places.items()}
+    records = {eta: run.record.get("search") for eta, run in runs.items()}
     evaluations = {eta: search["evaluations"] for eta, search in records.items() if search}
     if worse := why_worse(fronts, evaluations):
         yield worse

@@ -27,7 +27,7 @@ from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
     from moanon.experiment.learning_run import LearningRun
-    from moanon.learning.outcome import StudyOutcome
+    from moanon.learning.study import StudyOutcome
 
 
 # -- frontier --------------------------------------------------------------------------------------
@@ -135,10 +135,10 @@ def frontier(
     --bucketize their twins that publish quasi-identifiers as they are. Writes frontier.csv,
     frontier.png and frontier.html.
     """
-    from moanon.experiment.utility_plane import find_frontier, write_frontier
+    from moanon.experiment.showing import find_frontier, write_frontier
     from moanon.front.results import unfinished
 
-    found = find_frontier(
+    placed, found = find_frontier(
         releases,
         columns.known(None if sensitive is None else [sensitive]),
         original=original,
@@ -154,12 +154,12 @@ def frontier(
         seed=plane.seed,
     )
     place = Path("results/frontier") if out is None else out
-    write_frontier(found, place, force=force)
+    write_frontier(placed, found, place, force=force)
     if quiet:
         return
     for folder in found.unfinished:
         note(f"{folder} holds {unfinished(folder)}, which is left out")
-    show(found.frontier)
+    show(placed)
     show([f"Wrote {place}: frontier.csv, frontier.png, frontier.html"])
 
 
@@ -235,11 +235,10 @@ def learn(
     from moanon.learning.models import check_installed
 
     check_installed()  # before anything is read
-    from moanon.experiment.learning_run import LearningRun
-    from moanon.experiment.learning_sources import read_sources
+    from moanon.experiment.learning_run import LearningRun, read_anonymizations
     from moanon.learning import Study
 
-    sources = read_sources(
+    examined, learned, files, notes = read_anonymizations(
         releases,
         target,
         test_share=how.test_share,
@@ -250,28 +249,24 @@ def learn(
         stars=columns.stars.value,
     )
     study = Study(
-        sources.anonymizations,
-        sources.target,
+        examined,
+        learned,
         names([how.models]),
         how.protocol.value,
         how.repeats,
         how.test_share,
         how.seed,
     )
-    folder = out or Path("results") / f"{_called(releases[0])}-learning"
-    run = LearningRun.prepare(study, sources, folder, resume=resume, force=force)
+    called = Path(examined[0].source).resolve().stem or "learning"
+    folder = out or Path("results") / f"{called}-learning"
+    run = LearningRun.prepare(study, folder, files=files, notes=notes, resume=resume, force=force)
     if not quiet:
-        for text in sources.notes:
+        for text in notes:
             note(text)
     outcome = _run(run, threads or os.cpu_count() or 1, quiet=quiet)
     if not quiet:
         show(outcome)
         show([f"Wrote {folder}: learning.html (open it in a browser)"])
-
-
-def _called(text: str) -> str:
-    """What results of something are called after."""
-    return Path(text.rpartition("#")[0] or text).resolve().stem or "learning"
 
 
 def _run(run: LearningRun, threads: int, *, quiet: bool) -> StudyOutcome:

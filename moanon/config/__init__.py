@@ -206,6 +206,7 @@ class Config(BaseModel):
         path: str | Path,
         sets: Sequence[str] = (),
         options: Mapping[str, str] | None = None,
+        content: bytes | None = None,
     ) -> Config:
         """Read a configuration file.
 
@@ -217,6 +218,8 @@ class Config(BaseModel):
             Overrides ``key.path=value``; later ones win.
         options : mapping of str to str, optional
             Further overrides, by the names that errors about them state.
+        content : bytes, optional
+            What the file holds, where it has been read already.
 
         Raises
         ------
@@ -224,7 +227,7 @@ class Config(BaseModel):
             If the file is not strict YAML or says something unknown, impossible or contradictory.
         """
         path = Path(path)
-        tree = read(path, sets, options)
+        tree = read(path, sets, options, content)
         given = plain_values(tree, _MODELS)
         given.setdefault("name", name_from(path))
         return cls._build(given, path.absolute().parent, tree, str(path))
@@ -337,16 +340,19 @@ class Config(BaseModel):
 
     def instance(self, needed: Sequence[str] = ()) -> Instance:
         """Read the table, build the domains and count the cells; see `read_table`."""
-        self.specs()  # first, because a wrong hierarchy shows sooner than a large table
-        return self.instance_of(self.read_table(needed))
+        specs = self.specs()  # first, because a wrong hierarchy shows sooner than a large table
+        return self.instance_of(self.read_table(needed), specs)
 
-    def instance_of(self, table: Table) -> Instance:
-        """Build the domains of a table that has been read, and count its cells."""
+    def instance_of(self, table: Table, specs: Mapping[str, DomainSpec] | None = None) -> Instance:
+        """Build the domains of a table that has been read, and count its cells.
+
+        `specs` are those of `specs`, where the hierarchies have been read already.
+        """
         from moanon.genome import Instance  # here, because it waits for the compiler
 
         return Instance.build(
             table,
-            self.specs(),
+            self.specs() if specs is None else specs,
             distances=self.distances(),
             weights=self.weights,
             label=self.problem.class_column,

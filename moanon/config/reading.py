@@ -75,20 +75,17 @@ OVERRIDE = "sets=…"
 
 
 def read(
-    path: Path, sets: Sequence[str] = (), options: Mapping[str, str] | None = None
+    path: Path,
+    sets: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    content: bytes | None = None,
 ) -> YamlNode:
     """Read a configuration file, a mapping, and override some of its values.
 
-    `options` are overrides with names of their own, which errors state.
+    `options` are overrides with names of their own, which errors state. `content` is what the file
+    holds, where it has been read already.
     """
-    checked_path(path, ConfigError, special=True)
-    try:
-        with path.open("rb") as stream:  # what is read is bounded, whatever the path leads to
-            raw = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise ConfigError(f"config file {path} does not exist") from None
-    except OSError as error:
-        raise ConfigError(f"config file {path} cannot be read: {error.strerror}") from None
+    raw = _bytes_of(path) if content is None else content
     if len(raw) > MAX_BYTES:
         raise ConfigError(f"config file {path} has more than {MAX_BYTES} bytes; is it a data file?")
     try:
@@ -106,6 +103,17 @@ def read(
         tree = override(tree, setting, option)
     _refuse_empty(tree, str(path))
     return tree
+
+
+def _bytes_of(path: Path) -> bytes:
+    checked_path(path, ConfigError, special=True)
+    try:
+        with path.open("rb") as stream:  # what is read is bounded, whatever the path leads to
+            return stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise ConfigError(f"config file {path} does not exist") from None
+    except OSError as error:
+        raise ConfigError(f"config file {path} cannot be read: {error.strerror}") from None
 
 
 def parse(text: str, where: str = "config", *, lines: bool = True) -> YamlNode:

@@ -14,7 +14,7 @@ above them. Each is searched for as if it were the only one, so a limit can be a
 later and changes nothing that is there.
 
 While it runs, the folder holds its checkpoints, from the first generation on until the results are
-complete. So whatever moment a run is killed at, the folder tells whether it is finished. Where
+complete. So whatever moment a run is killed at, the folder shows whether it is finished. Where
 nothing meets the constraints they stay, and ``no-solution.txt`` beside them says why. One run at a
 time works in a folder, behind a lock that the system takes back when the process ends.
 
@@ -26,15 +26,15 @@ time works in a folder, behind a lock that the system takes back when the proces
 - ``baseline``: the same folder from a classical algorithm of `moanon.baselines`.
 - ``proving``: proofs of how far the fronts of a folder are from the optimum, in ``proof.npz``.
 - ``folder``: which run a folder holds, and the lock.
-- ``plane``: results of one table, made in any way, laid over one another.
-- ``finished``: finished runs; `load_front` reads one again, together with its table.
-- ``learning_sources``, ``learning_run``: what `moanon learn` examines, and the folder of a study.
-- ``originals``: what `moanon compare` and `moanon measure` read: the table before, released files,
-  and solutions of results folders (``RESULTS#17``).
+- ``finished``: `FinishedRun`, a results folder that is read once, with its table, or written.
+- ``anonymizations``: the resolver. What commands name (``RESULTS``, ``RESULTS#17``, a released file
+  with its original) becomes an `Anonymization`.
+- ``showing``: figures, pages and tables of results, beside and over one another; the frontier.
+- ``learning_run``: what `moanon learn` examines, and the folder of a study.
 """
 
 from moanon.experiment.experiment import Experiment, Result
-from moanon.experiment.finished import load_front, read_rows
+from moanon.experiment.finished import load_front, open_run
 from moanon.experiment.planning import make_problem, plan
 
-__all__ = ["Experiment", "Result", "load_front", "make_problem", "plan", "read_rows"]
+__all__ = ["Experiment", "Result", "load_front", "make_problem", "open_run", "plan"]

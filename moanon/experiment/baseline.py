@@ -27,7 +27,7 @@ from moanon.baselines.requirement import make_requirement
 from moanon.config import Config, check_reach
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment.experiment import make_record
-from moanon.experiment.finished import draw_plots, run_of, write_page
+from moanon.experiment.finished import save_run
 from moanon.experiment.folder import (
     FolderLock,
     check_vacant,
@@ -37,7 +37,7 @@ from moanon.experiment.folder import (
     spare_inputs,
 )
 from moanon.experiment.planning import changed, etas_of, objectives_of, plan
-from moanon.experiment.stored import domains_texts
+from moanon.experiment.showing import draw_plots, write_page
 from moanon.front import Front, shown
 from moanon.genome import Instance
 from moanon.measures import find_measure
@@ -85,7 +85,7 @@ class BaselineFront(Worded, Outlined):
     asked : tuple of AskedK
         In the order of k.
     notes : tuple of str
-        What should be told besides.
+        What should be said besides.
     """
 
     front: Front
@@ -217,9 +217,7 @@ def _write(name: str, config: Config, found: BaselineFront, folder: Path, *, for
         "notes": list(found.notes),
     }
     make_folder(folder)
-    texts = {"config.yaml": config.to_yaml(), **domains_texts(front)}
-    front.save(folder, record=record, texts=texts, force=force)
-    run = run_of(folder, front)
+    run = save_run(folder, front, config, record, force=force)
     clear_others(folder, {*run.record["files"], "run.json"})
     if config.output.plots:
         draw_plots([run], folder)
@@ -270,7 +268,7 @@ def baseline_front(
 
 
 def _rule(name: str, baseline: Baseline, config: Config) -> tuple[Suppression, list[str]]:
-    """The rule that all releases keep to, whatever their k; and what is to be told about it."""
+    """The rule that all releases keep to, whatever their k; and what is to be said about it."""
     problem, etas = config.problem, etas_of(config)
     notes = []
     if "eta" not in baseline.takes:

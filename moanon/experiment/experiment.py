@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,13 @@ from moanon.config import Config
 from moanon.data.source import kept, new_key
 from moanon.errors import InfeasibleError, OutputError, SearchError
 from moanon.experiment.checking import notes_on_table
-from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
+from moanon.experiment.finished import FinishedRun, run_over, save_run
 from moanon.experiment.folder import (
     LOCK,
     PROOF,
     RESULTS,
     FolderLock,
+    Known,
     already,
     check_folder,
     clear_pictures,
@@ -43,12 +45,12 @@ from moanon.experiment.folder import (
 from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
 from moanon.experiment.runner import Found, Runner, Watch, checked_threads
-from moanon.experiment.stored import domains_texts
+from moanon.experiment.showing import ETA_TABLE, draw_plots, write_eta_table, write_page
 from moanon.front import Front
-from moanon.front.results import DOMAINS, RECORD, read_object
+from moanon.front.results import DOMAINS
 from moanon.genome import Instance
 from moanon.progress import OnStep, on_part
-from moanon.proofs.front_proof import FrontProof, ProofRecord
+from moanon.proofs.front_proof import ProofRecord
 from moanon.recoding import BOXES
 from moanon.search.checkpoint import Checkpoints, Identity
 from moanon.search.running import OnGeneration, Outcome
@@ -92,7 +94,7 @@ class Result(Outlined):
     folder : Path
     outcome : Outcome
         How the search ended; of several, the last one.
-    fronts : dict of float to Front
+    runs : dict of float to FinishedRun
         What was written for each limit, the widest first; empty where the run was interrupted.
     evaluations : int
         Genomes that this run evaluated, of all its limits together.
@@ -106,11 +108,16 @@ class Result(Outlined):
 
     folder: Path
     outcome: Outcome
-    fronts: Mapping[float, Front]
+    runs: Mapping[float, FinishedRun]
     evaluations: int
     compiling: float
     proof: ProofRecord | None = None
     is_cut: bool = False
+
+    @property
+    def fronts(self) -> dict[float, Front]:
+        """The front of each limit."""
+        return {eta: run.front for eta, run in self.runs.items()}
 
     @property
     def front(self) -> Front | None:
@@ -129,8 +136,9 @@ class Experiment(Outlined):
         Keeps other runs away from the folder, from `prepare` to the end of `run`.
     runner : Runner
         Searches, and holds everything found so far.
-    known : dict of float to Path
-        Limits for which the folder has results, and where. They are not searched for again.
+    known : dict of float to tuple of Path and mapping
+        Limits for which the folder has results: where, and their ``run.json``. They are not
+        searched for again.
     identity : Identity
         What is searched, whatever the limits.
     checkpoints : Checkpoints
@@ -145,7 +153,7 @@ class Experiment(Outlined):
     config: Config
     lock: FolderLock
     runner: Runner
-    known: Mapping[float, Path]
+    known: Known
     identity: Identity
     checkpoints: Checkpoints
     saved: State | None
@@ -246,30 +254,30 @@ class Experiment(Outlined):
             found = self.runner.run(watch)
             if not found.fronts:
                 return self._result(found, {})
-            known = self.load_fronts()
-            fronts, is_cut = _widest_first({**known, **found.fronts}), False
-            self._write(fronts, found.proofs)
+            runs, is_cut = self._write(found), False
             self.checkpoints.remove()  # from here on the folder is finished
             seconds = self.config.search.prove
-            if seconds is not None and any(f.proven is None for f in found.fronts.values()):
-                proving = on_part(on_step, "proving")
-                new = {eta: self.places[eta] for eta in found.fronts}
-                fronts |= prove_limits(new, fronts, seconds, interrupted, proving)
-                if len(fronts) > 1:
-                    write_eta_table(self.folder, fronts, {})
+            new = {eta: runs[eta] for eta in found.fronts}
+            if seconds is not None and any(run.front.proven is None for run in new.values()):
+                runs |= prove_limits(new, seconds, interrupted, on_part(on_step, "proving"))
+                if len(runs) > 1:
+                    write_eta_table(self.folder, {eta: r.front for eta, r in runs.items()}, {})
                 is_cut = interrupted is not None and interrupted()
-            self.show(fronts, on_step)
-            return self._result(found, fronts, is_cut)
+            self.show(runs, on_step)
+            return self._result(found, runs, is_cut)
         except InfeasibleError as error:
             mark_without_solution(self.folder, str(error))
             raise
         finally:
             self.lock.leave()
 
-    def _result(self, found: Found, fronts: Mapping[float, Front], is_cut: bool = False) -> Result:
+    def _result(
+        self, found: Found, runs: Mapping[float, FinishedRun], is_cut: bool = False
+    ) -> Result:
+        fronts = {eta: run.front for eta, run in runs.items()}
         proof = self.runner.exact_record(found, fronts) if fronts else None
         evaluations, compiling = self.runner.evaluations, self.runner.compiling
-        return Result(self.folder, found.outcome, fronts, evaluations, compiling, proof, is_cut)
+        return Result(self.folder, found.outcome, runs, evaluations, compiling, proof, is_cut)
 
     # -- the steps of a run ----------------------------------------------------------------------
 
@@ -299,39 +307,37 @@ class Experiment(Outlined):
         known = np.array([*self.known], dtype=np.float64)
         self.checkpoints.save(state | {"force": np.array(self.force), "known": known})
 
-    def _write(self, fronts: Mapping[float, Front], found: Mapping[float, FrontProof]) -> None:
+    def _write(self, found: Found) -> dict[float, FinishedRun]:
         """Write the results of each limit, and clear away what does not belong to them.
 
         What is there of earlier limits is left as it is; only a folder that was of one limit, and
         is of several now, hands its results down to a folder of their own.
         """
-        proofs = dict(found)
+        proofs, runs = dict(found.proofs), {}
         for eta, place in self.places.items():
-            if place == self.known.get(eta):
+            if eta in self.known and place == self.known[eta][0]:
+                runs[eta] = self.known_runs[eta]
                 continue
             make_folder(place)
-            if eta in self.known and (proof := earlier_proof(self.known[eta], self.instance)):
+            front = found.fronts[eta] if eta in found.fronts else self.known_runs[eta].front
+            if eta in self.known and (proof := earlier_proof(self.known_runs[eta])) is not None:
                 proofs[eta] = proof
             config = changed(with_eta(self.config, eta), "output", dir=str(place))
             record = self._record(eta, config)
-            if fronts[eta].proven is not None:
+            if front.proven is not None:
                 bounds = proofs[eta].work if eta in proofs else 0
-                record["proof"] = ProofRecord.of(fronts[eta], bounds).to_dict()
-            fronts[eta].save(
-                place,
-                record=record,
-                texts={"config.yaml": config.to_yaml(), **domains_texts(fronts[eta])},
-                force=self.replace,
-            )
+                record["proof"] = ProofRecord.of(front, bounds).to_dict()
+            runs[eta] = save_run(place, front, config, record, force=self.replace)
             if eta in proofs:
-                keep_proof(place, fronts[eta], proofs[eta])
+                keep_proof(runs[eta], proofs[eta])
             elif self.force:
                 (place / PROOF).unlink(missing_ok=True)
         kept = set(RESULTS) - ({BOXES} if self.runner.kind.of_genomes else set())
         kept -= {DOMAINS} if self.instance.distances else set()
-        if len(fronts) > 1:
+        if len(runs) > 1:
             kept = {"config.yaml", ETA_TABLE}
-            every = with_eta(self.config, tuple(sorted(fronts)))
+            every = with_eta(self.config, tuple(sorted(runs)))
+            fronts = {eta: run.front for eta, run in runs.items()}
             write_eta_table(self.folder, fronts, {"config.yaml": every.to_yaml()})
         kept |= {PROOF} if self.folder in self.places.values() else set()
         for name in {*RESULTS, ETA_TABLE, PROOF} - kept:
@@ -341,6 +347,7 @@ class Experiment(Outlined):
             for path in self.folder.glob("eta-*/"):
                 if path not in self.places.values():
                     clear_results(path)
+        return runs
 
     def _record(self, eta: float, config: Config) -> dict[str, Any]:
         """What ``run.json`` says about the run."""
@@ -349,20 +356,20 @@ class Experiment(Outlined):
         if eta in self.runner.courses:
             record |= self.runner.courses[eta]
         else:  # it was searched for earlier
-            before = self._record_before(eta)
+            _, before = self.known[eta]
             record |= {key: before[key] for key in ("search", "times", "notes") if key in before}
         return record
 
-    def show(self, fronts: Mapping[float, Front], on_step: OnStep | None = None) -> None:
+    def show(self, found: Mapping[float, FinishedRun], on_step: OnStep | None = None) -> None:
         """Draw figures and write pages; the results are complete without them."""
         wanted = self.config.output
-        runs = [run_of(place, fronts[eta]) for eta, place in self.places.items()][::-1]
+        runs = [found[eta] for eta in self.places][::-1]
         if wanted.plots:
             draw_plots(runs, self.folder, on_step=on_step)
         if wanted.report:
             write_page(runs, self.folder, on_part=on_part(on_step, "page"))
             for run in runs:
-                if run.folder not in (self.folder, *self.known.values()):
+                if run.folder not in (self.folder, *(path for path, _ in self.known.values())):
                     what = f"page of {run.folder.name}"
                     write_page([run], run.folder, on_part=on_part(on_step, what))
 
@@ -401,17 +408,13 @@ class Experiment(Outlined):
         """What was noticed on the way and the user should know."""
         return self.runner.notes
 
-    def load_fronts(self) -> dict[float, Front]:
-        """Read what finished runs have written, beside a checkpoint of this one perhaps."""
+    @cached_property
+    def known_runs(self) -> dict[float, FinishedRun]:
+        """What the folder has results for already; all of it where it is finished."""
         return {
-            eta: Front.of_record(path, self._record_before(eta), self.instance)
-            for eta, path in sorted(self.known.items())
+            eta: run_over(path, record, self.instance)
+            for eta, (path, record) in sorted(self.known.items())
         }
-
-    def _record_before(self, eta: float) -> dict[str, Any]:
-        """What ``run.json`` says about a limit that was searched for earlier."""
-        path = self.known[eta] / RECORD
-        return read_object(path, path.read_bytes())
 
     @property
     def is_shown(self) -> bool:
@@ -419,10 +422,6 @@ class Experiment(Outlined):
         output = self.config.output
         wanted = {"report.html": output.report, "plots": output.plots}
         return all((self.folder / name).exists() for name in wanted if wanted[name])
-
-
-def _widest_first(fronts: Mapping[float, Front]) -> dict[float, Front]:
-    return {eta: fronts[eta] for eta in sorted(fronts, reverse=True)}
 
 
 def _load_state(checkpoints: Checkpoints) -> tuple[State | None, list[str]]:

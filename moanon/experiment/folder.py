@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from filelock import BaseFileLock, FileLock, Timeout
 
 from moanon.atomic import clear_leftovers
 from moanon.config import Config
-from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
+from moanon.experiment.finished import search_digest
 from moanon.front.results import (
     DOMAINS,
     NO_SOLUTION,
@@ -42,6 +43,8 @@ _NO_LOCKS = frozenset(
 )
 #: What a finished run leaves; boxes only where its solutions are some.
 RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", DOMAINS, "run.json")
+#: For each limit that a folder has results for: where they are, and their ``run.json``.
+Known = dict[float, tuple[Path, Mapping[str, Any]]]
 #: Where open proofs lie.
 PROOF = "proof.npz"
 #: Names of the figures that runs draw (`moanon.output.figure_files`).
@@ -142,18 +145,7 @@ def _unlock(lock: BaseFileLock) -> None:
 
 def identity_of(config: Config, instance: Instance) -> Identity:
     """What the course of a search depends on, but for η; neither its name nor where results go."""
-    chosen = config.model_dump(mode="json", exclude_none=True, exclude={"name", "output"})
-    chosen["problem"].pop("eta", None)
-    chosen["search"].pop("prove", None)  # which comes after it
-    # A hierarchy is a file of its own: the same configuration may find another one there.
-    trees = {}
-    for name, domain in (*instance.layout.domains.items(), *instance.distances.items()):
-        if isinstance(domain, TreeDomain):
-            tree = domain.hierarchy
-            trees[name] = [tree.names, tree.starts, tree.stops, tree.levels]
-    text = json.dumps([chosen, trees], sort_keys=True)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return Identity(digest, instance.digest, config.search.seed)
+    return Identity(search_digest(config, instance), instance.digest, config.search.seed)
 
 
 def with_limits(identity: Identity, etas: tuple[float, ...]) -> Identity:
@@ -210,15 +202,15 @@ def _holds_checkpoint(folder: Path) -> bool:
     return any(os.path.lexists(folder / name) for name in NAMES)
 
 
-def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
-    """List the limits for which a folder holds the results of this very search.
+def results_of(folder: Path, identity: Identity) -> Known:
+    """For each limit of which a folder holds the results of this very search: where, and run.json.
 
     Raises
     ------
     OutputError
         If it holds those of another one, or incomplete ones.
     """
-    found = {}
+    found: Known = {}
     for path in find_fronts(folder, partly=True):
         traces = [name for name in RESULTS if os.path.lexists(path / name)]
         if not traces or (_holds_checkpoint(path) and RECORD not in traces):
@@ -244,12 +236,16 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
         except _UNREADABLE:
             difference = f"its {RECORD} cannot be read"
         if difference is not None:
-            raise OutputError(
-                f"{path} holds the results of another run ({difference}); replace them with "
-                "force=True, or name another folder (out=…)"
-            )
-        found[eta] = path
+            raise _other_run(path, difference)
+        found[eta] = path, record
     return found
+
+
+def _other_run(folder: Path, difference: str) -> OutputError:
+    return OutputError(
+        f"{folder} holds the results of another run ({difference}); replace them with force=True, "
+        "or name another folder (out=…)"
+    )
 
 
 def make_folder(folder: Path) -> None:
@@ -278,10 +274,7 @@ def check_vacant(folder: Path) -> None:
     names = [*RESULTS, *NAMES, *(path.name for path in sorted(folder.glob("eta-*/")))]
     found = next((name for name in names if os.path.lexists(folder / name)), None)
     if found is not None:
-        raise OutputError(
-            f"{folder} holds results already ({found}); replace them with force=True, or name "
-            "another folder (out=…)"
-        )
+        raise _already(folder, found)
 
 
 def clear_others(folder: Path, kept: Iterable[str]) -> None:
@@ -308,7 +301,7 @@ def clear_pictures(folder: Path) -> None:
 # -- what a run finds there ------------------------------------------------------------------------
 
 
-def still_known(folder: Path, known: Mapping[float, Path], etas: list[float]) -> dict[float, Path]:
+def still_known(folder: Path, known: Known, etas: list[float]) -> Known:
     """The results to which an interrupted run was adding."""
     for eta in etas:
         if eta not in known:
@@ -319,9 +312,7 @@ def still_known(folder: Path, known: Mapping[float, Path], etas: list[float]) ->
     return {eta: known[eta] for eta in etas}
 
 
-def notes_on_folder(
-    folder: Path, known: Mapping[float, Path], etas: set[float], *, resume: bool
-) -> list[str]:
+def notes_on_folder(folder: Path, known: Known, etas: set[float], *, resume: bool) -> list[str]:
     """Say what a folder holds besides, or that there is nothing to go on from."""
     if resume and not known:
         return [f"{folder} holds no checkpoint; starting from the beginning"]
@@ -333,7 +324,10 @@ def notes_on_folder(
 
 def already(folder: Path) -> OutputError:
     """The refusal of a folder that holds results already."""
-    found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
+    return _already(folder, next((n for n in RESULTS if (folder / n).exists()), "eta-*"))
+
+
+def _already(folder: Path, found: str) -> OutputError:
     return OutputError(
         f"{folder} holds results already ({found}); replace them with force=True, or name "
         "another folder (out=…)"

@@ -1,5 +1,7 @@
 """A study of what can be learned, in a folder: begun, interrupted, resumed, written.
 
+`read_anonymizations` gives what is examined: solutions of folders, baselines, released files.
+
 While it runs, ``learning.unfinished.jsonl`` holds what the study is about and a line for everything
 that is known already; a run that was interrupted or killed goes on from there. In the end there are
 
@@ -16,26 +18,39 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from moanon import __version__
-from moanon.arrays import Outlined
+from moanon.arrays import Floats, Ints, Outlined
 from moanon.atomic import StagedFiles, checked_path
-from moanon.errors import OutputError
+from moanon.data.table import Table
+from moanon.engines import open_source
+from moanon.errors import ConfigError, DataError, OutputError
+from moanon.experiment.anonymizations import KnownColumns, refuse_twice, resolve
+from moanon.experiment.baseline import settings_of
+from moanon.experiment.finished import FinishedRun
 from moanon.experiment.folder import FolderLock, make_folder
-from moanon.experiment.learning_sources import LearningSources
-from moanon.learning.outcome import StudyOutcome, which_tell
-from moanon.learning.study import Key, Record, Study
+from moanon.front.choices import attained_privacy
+from moanon.front.landmarks import spans_decades
+from moanon.genome import Instance
+from moanon.learning.lessons import Target
+from moanon.learning.study import Key, Record, Study, StudyOutcome, which_tell
+from moanon.release.matching import StarredRows
+from moanon.release.solution import Anonymization
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Solutions of a front that are examined where nobody names some.
+SOLUTIONS = 10
 #: To be raised when older records would be misunderstood.
 _FORMAT = 2
 _RECORD, _UNFINISHED = "learning.json", "learning.unfinished.jsonl"
@@ -48,6 +63,169 @@ FILES = (*_TABLES, *_PICTURES, _PAGE, _RECORD)
 _UNREADABLE = (LookupError, OSError, TypeError, ValueError)
 
 
+# -- what is examined ------------------------------------------------------------------------------
+
+
+def read_anonymizations(
+    given: Sequence[str],
+    target: str,
+    *,
+    test_share: float,
+    can_make_anew: bool = True,
+    solutions: int = SOLUTIONS,
+    original: str | None = None,
+    known: KnownColumns | None = None,
+    stars: StarredRows = "all",
+) -> tuple[tuple[Anonymization, ...], Target, tuple[Path, ...], tuple[str, ...]]:
+    """Read anonymizations of one table, and what is to be learned from them.
+
+    Parameters
+    ----------
+    given : sequence of str
+        Results folders, of which solutions spread over the front are taken; solutions of them
+        (``RESULTS#17``); released files.
+    target : str
+        The column that is to be predicted.
+    test_share : float
+        Share of rows that will be held out.
+    can_make_anew : bool
+        Whether all must be such that they can be made anew of training rows: released files cannot.
+    solutions : int
+        Most solutions of a folder.
+    original, known, stars
+        As for `moanon.experiment.anonymizations.resolve`.
+
+    Returns
+    -------
+    anonymizations : tuple of Anonymization
+    target : Target
+    files : tuple of Path
+        What they were read from.
+    notes : tuple of str
+
+    Raises
+    ------
+    MoanonError
+        If something cannot be read, is of another table, or the target cannot be learned.
+    """
+    if solutions < 1:
+        raise ConfigError(f"solutions must be at least 1. Got {solutions}")
+    refuse_twice(given)
+    known = known or KnownColumns()
+    notes: list[str] = []
+    tables: list[Table] = []
+    targets: list[Target] = []
+
+    def prepare(instance: Instance, name: str) -> Instance:
+        table = instance.table
+        targets.append(Target.of(table, target, test_share))  # its role may be another one there
+        tables.append(table)
+        _refuse_other_table(tables[0], table, name)
+        # Every row is looked at, many times.
+        instance = instance.over(table.only(np.ones(table.rows, dtype=np.bool_)))
+        return instance.labelled(target)
+
+    def check_files(files: Sequence[str]) -> None:
+        for file in files:
+            if not Path(file).is_file():
+                raise ConfigError(f"{file} is neither a results folder nor a released file")
+        if files and can_make_anew:
+            raise ConfigError(
+                f"{files[0]} was made of all rows, held-out ones included, and a file does not say "
+                "how to make it anew without them; test with released rows (protocol='released')"
+            )
+
+    found = resolve(
+        given,
+        known,
+        original=original,
+        stars=stars,
+        of_folder=lambda run: _spread(run, solutions, notes),
+        prepare=prepare,
+        check_files=check_files,
+    )
+    examined, files = [], list(found.files)
+    for each in found.anonymizations:
+        if each.read is None:
+            each = replace(each, made_by=_made_by(each, found.runs[Path(each.source)]))
+        else:
+            if not each.read.has_meaning:
+                raise ConfigError(
+                    f"what the labels of {each.name} mean must be known to learn from them: give "
+                    "config=…, or hierarchies=… for every quasi-identifier"
+                )
+            if target in each.read.absent:
+                raise DataError(
+                    f"{each.name} has no column {target!r}, so it teaches nothing about it"
+                )
+            notes += each.read.notes
+            source = open_source(each.name, missing_tokens=(), delimiter=known.delimiter)
+            columns = frozenset(column.name for column in source.columns)
+            each = replace(each, columns=columns, fingerprint=source.digest)
+            files += source.files
+        examined.append(each)
+    notes[:0] = targets[0].notes
+    return tuple(examined), targets[0], tuple(dict.fromkeys(files)), tuple(notes)
+
+
+def _made_by(each: Anonymization, run: FinishedRun) -> tuple[str, int, Mapping[str, Any]] | None:
+    """The classical algorithm that made a solution, its k and its settings; None for a search."""
+    baseline = run.record.get("baseline")
+    if baseline is None:
+        return None
+    assert each.solution is not None
+    assert run.config is not None
+    asked = {one["solution"]: one["k"] for one in baseline["asked"]}
+    return baseline["name"], asked[each.solution.number], settings_of(baseline["name"], run.config)
+
+
+def _spread(run: FinishedRun, most: int, notes: list[str]) -> list[int]:
+    """Numbers of solutions that are evenly spread over the privacy of a front."""
+    front, folder = run.front, run.folder
+    if len(front) <= most:
+        return [int(number) for number in front.ids]
+    values = front.measures[attained_privacy(front.objectives)[0]].astype(np.float64)
+    if not np.isfinite(values).all():  # a δ, which has no end
+        values = front.measures["k"].astype(np.float64)
+    chosen = _evenly(np.log(values) if spans_decades(values) else values, most)
+    notes.append(
+        f"{folder}: {len(chosen)} of {len(front):,} solutions, spread over the front; name others "
+        f"as {folder}#ID, or more with solutions=…"
+    )
+    return [int(number) for number in front.ids[chosen]]
+
+
+def _evenly(values: Floats, most: int) -> Ints:
+    """Places of at most so many values that are evenly spread from the least to the largest."""
+    marks = np.linspace(values.min(), values.max(), most)
+    return np.unique([int(np.abs(values - mark).argmin()) for mark in marks])
+
+
+def _refuse_other_table(first: Table, other: Table, name: str) -> None:
+    """Refuse an anonymization of other rows or columns than the first."""
+    if other.rows != first.rows or set(other.roles) != set(first.roles):
+        raise DataError(
+            f"{name} is of a table with {other.rows:,} rows and the columns "
+            f"{', '.join(other.roles)}, and the first one has {first.rows:,} and "
+            f"{', '.join(first.roles)}; learned from are releases of one table"
+        )
+    for column in first.roles:
+        here, there = first.column(column), other.column(column)
+        if here.values != there.values or not np.array_equal(here.codes, there.codes):
+            raise DataError(
+                f"{name} is of another table: column {column!r} has other values there; learned "
+                "from are releases of one table"
+            )
+        if other.roles[column] is not first.roles[column]:
+            raise DataError(
+                f"{name} has the role {other.roles[column]} for column {column!r}, and the first "
+                f"one {first.roles[column]}; learned from are releases of the same columns"
+            )
+
+
+# -- the folder ------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningRun(Outlined):
     """A study and the folder it is written to.
@@ -55,14 +233,18 @@ class LearningRun(Outlined):
     Attributes
     ----------
     study : Study
-    sources : LearningSources
+    files : tuple of Path
+        What its anonymizations were read from.
+    notes : tuple of str
+        What should be said besides.
     folder : Path
     known : dict
         Records of an earlier run, and those that have been added.
     """
 
     study: Study
-    sources: LearningSources
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
     folder: Path
     lock: FolderLock
     known: dict[Key, Record] = field(default_factory=dict)
@@ -71,9 +253,10 @@ class LearningRun(Outlined):
     def prepare(
         cls,
         study: Study,
-        sources: LearningSources,
         folder: str | Path,
         *,
+        files: Sequence[Path] = (),
+        notes: Sequence[str] = (),
         resume: bool = False,
         force: bool = False,
     ) -> LearningRun:
@@ -92,7 +275,7 @@ class LearningRun(Outlined):
             )
         if os.path.lexists(place) and not place.is_dir():
             raise OutputError(f"{place} is a file; results go into a folder")
-        for file in sources.files:
+        for file in files:
             if file.name in (*FILES, _UNFINISHED) and file.resolve().parent == place.resolve():
                 raise OutputError(
                     f"{file} is read here and would be replaced by results; name another folder "
@@ -101,7 +284,7 @@ class LearningRun(Outlined):
         lock = FolderLock(place)
         lock.enter()
         try:
-            run = cls(study, sources, place, lock)
+            run = cls(study, tuple(files), tuple(notes), place, lock)
             if resume:
                 run.known.update(run._earlier())
             elif not force:
@@ -116,7 +299,7 @@ class LearningRun(Outlined):
     @property
     def identity(self) -> dict[str, Any]:
         """What all records depend on."""
-        study, table = self.study, self.sources.table
+        study, table = self.study, self.study.anonymizations[0].instance.table
         return {
             "format": _FORMAT,
             "moanon": __version__,
@@ -211,11 +394,11 @@ class LearningRun(Outlined):
                     f"{self.folder} holds another study ({what} was {identity.get(what)!r} and is "
                     f"{value!r}); start anew with force=True, or name another folder (out=…)"
                 )
-        for name, mark in self.sources.fingerprints.items():
-            if fingerprints.get(name, mark) != mark:
+        for each in self.study.anonymizations:
+            if fingerprints.get(each.name, each.fingerprint) != each.fingerprint:
                 raise OutputError(
-                    f"{name} is not what it was when the study in {self.folder} began; start anew "
-                    "with force=True, or name another folder (out=…)"
+                    f"{each.name} is not what it was when the study in {self.folder} began; start "
+                    "anew with force=True, or name another folder (out=…)"
                 )
         return records
 
@@ -228,7 +411,8 @@ class LearningRun(Outlined):
             staged.move()
 
     def _about(self) -> dict[str, Any]:
-        return {"identity": self.identity, "releases": dict(self.sources.fingerprints)}
+        marks = {each.name: each.fingerprint for each in self.study.anonymizations}
+        return {"identity": self.identity, "releases": marks}
 
     # -- results -----------------------------------------------------------------------------------
 
@@ -246,7 +430,7 @@ class LearningRun(Outlined):
         )
         pictures = dict(zip(_PICTURES, drawn, strict=True))
         paths = [self.folder / name for name in FILES]
-        with StagedFiles(*paths, force=True, spared=self.sources.files) as staged:
+        with StagedFiles(*paths, force=True, spared=self.files) as staged:
             for name, table in tables.items():
                 staged[self.folder / name].write_text(_csv(table), encoding="utf-8", newline="\n")
             images = {}
@@ -254,7 +438,7 @@ class LearningRun(Outlined):
                 place = staged[self.folder / name]
                 save_figure(figure, place, "png")
                 images[name] = place.read_bytes()
-            page = learning_html(outcome, metrics, self.sources.notes, images)
+            page = learning_html(outcome, metrics, self.notes, images)
             staged[self.folder / _PAGE].write_text(page, encoding="utf-8", newline="\n")
             record = json.dumps(self._final(seconds), indent=1, allow_nan=False)
             staged[self.folder / _RECORD].write_text(record + "\n", encoding="utf-8", newline="\n")
@@ -267,7 +451,7 @@ class LearningRun(Outlined):
             "classes": len(study.target.classes),
             "models": list(study.models),
             "repeats": study.repeats,
-            "notes": list(self.sources.notes),
+            "notes": list(self.notes),
             "cpu_seconds": round(seconds, 1),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "records": [[*key, _plain(self.known[key])] for key in sorted(self.known)],

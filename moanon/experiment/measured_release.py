@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from moanon.arrays import Outlined
 from moanon.config import Config
 from moanon.errors import ConfigError
-from moanon.experiment.originals import KnownColumns, read_original, table_of
+from moanon.experiment.anonymizations import KnownColumns, read_original, table_of
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
 from moanon.measures.evaluate import measure_grouping

@@ -12,26 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from moanon.arrays import Outlined
 from moanon.atomic import clear_leftovers
-from moanon.config import Config
 from moanon.errors import ConfigError, SearchError
-from moanon.experiment.finished import (
-    draw_plots,
-    load_front,
-    run_of,
-    write_eta_table,
-    write_page,
-)
+from moanon.experiment.finished import FinishedRun, open_run, save_run
 from moanon.experiment.folder import PROOF, FolderLock, identity_of, with_limits
-from moanon.experiment.stored import domains_texts
+from moanon.experiment.showing import draw_plots, write_eta_table, write_page
 from moanon.front import Front
-from moanon.front.results import DOMAINS, find_fronts, has_config, read_listed, read_record
-from moanon.genome import Instance
+from moanon.front.results import check_finished, find_fronts, has_config, read_record
 from moanon.measures.evaluate import OnPart
 from moanon.proofs.front_proof import FrontProof, ProofRecord
 from moanon.proofs.provable import check_provable, why_unprovable
@@ -42,8 +33,6 @@ from moanon.search.problem import AnonymizationProblem
 
 #: Seconds between two words about how far it is.
 _SAY_EVERY = 0.5
-#: What a front itself writes; other files of a folder stay as they are.
-_TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 #: What ``run.json`` says anew whenever a front is saved.
 _RENEWED = ("format", "moanon", "problem", "front", "files")
 
@@ -74,9 +63,10 @@ class Proven(Outlined):
 
     Attributes
     ----------
-    folder : Path
-    before, front : Front
-        As it was, and as it is written now.
+    before : Front
+        As it was.
+    run : FinishedRun
+        As it is written now.
     better : tuple of int
         The k for which something better was found, by this call or earlier ones.
     work : int
@@ -89,9 +79,8 @@ class Proven(Outlined):
     notes : tuple of str
     """
 
-    folder: Path
     before: Front
-    front: Front
+    run: FinishedRun
     better: tuple[int, ...]
     work: int
     seconds: float
@@ -99,10 +88,19 @@ class Proven(Outlined):
     interrupted: bool
     notes: tuple[str, ...]
 
+    @property
+    def folder(self) -> Path:
+        """Where it is written."""
+        return self.run.folder
+
+    @property
+    def front(self) -> Front:
+        """As it is now."""
+        return self.run.front
+
 
 def prove_front(
-    folder: Path,
-    front: Front,
+    run: FinishedRun,
     *,
     ks: Sequence[int] = (),
     seconds: float | None = None,
@@ -116,10 +114,8 @@ def prove_front(
 
     Parameters
     ----------
-    folder : Path
-        With a ``config.yaml``, as a run leaves it.
-    front : Front
-        Of that folder, with its table.
+    run : FinishedRun
+        With its configuration and its table.
     ks : sequence of int
         Prove for these k alone; by default for the whole front.
     seconds : float, optional
@@ -137,11 +133,11 @@ def prove_front(
     """
     if not 0 <= gap < float("inf"):
         raise ConfigError(f"gap must be a share of at least 0, such as 0.01 or 1%. Got {gap}")
-    identity = _identity(folder, front)
-    proof, notes = _restored(folder / PROOF, partial(FrontProof, front, ks, gap), identity)
+    front, identity, place = run.front, _identity(run), run.folder / PROOF
+    proof, notes = _restored(place, partial(FrontProof, front, ks, gap), identity)
     proof.table.warm_up()
     started = said = time.monotonic()
-    saving = PacedSaving(lambda state: write_arrays(folder / PROOF, state, identity))
+    saving = PacedSaving(lambda state: write_arrays(place, state, identity))
     for _ in proof.advances():
         if on_progress is not None and time.monotonic() - said >= _SAY_EVERY:
             on_progress(_progress(proof))
@@ -153,12 +149,11 @@ def prove_front(
             break
     after = _merged(front, proof)
     after = replace(after, proven=proof.bounds(after))
-    _write(folder, after, proof.work)
+    written = _write(run, after, proof.work)
     saving.save(proof.state())
     return Proven(
-        folder=folder,
         before=front,
-        front=after,
+        run=written,
         better=tuple(sorted(proof.better)),
         work=proof.work,
         seconds=time.monotonic() - started,
@@ -168,11 +163,12 @@ def prove_front(
     )
 
 
-def _identity(folder: Path, front: Front) -> Identity:
+def _identity(run: FinishedRun) -> Identity:
     """What the proofs in a folder belong to."""
-    assert front.instance is not None
-    config = Config.load(folder / "config.yaml")
-    return with_limits(identity_of(config, front.instance), (front.suppression.eta,))
+    assert run.front.instance is not None
+    assert run.config is not None
+    identity = identity_of(run.config, run.front.instance)
+    return with_limits(identity, (run.front.suppression.eta,))
 
 
 def _restored(
@@ -211,49 +207,42 @@ def _merged(front: Front, proof: FrontProof) -> Front:
     return replace(merged, found=max(front.found, len(merged)))
 
 
-def _write(folder: Path, front: Front, bounds: int) -> None:
+def _write(run: FinishedRun, front: Front, bounds: int) -> FinishedRun:
     """Put a front in the place of the one before, with all else that the folder says.
 
     It was proven with so many bounds.
     """
-    record: dict[str, Any] = read_record(folder)
-    others = [name for name in record["files"] if name not in (_TABLE, _SOLUTIONS)]
-    texts = {name: read_listed(folder, record, name).decode() for name in others}
-    if DOMAINS in texts:  # what is found to be better may show more
-        texts |= domains_texts(front)
-    kept = {key: value for key, value in record.items() if key not in _RENEWED}
+    assert run.config is not None
+    kept = {key: value for key, value in run.record.items() if key not in _RENEWED}
     kept["proof"] = ProofRecord.of(front, bounds).to_dict()
-    front.save(folder, record=kept, texts=texts, force=True)
+    return save_run(run.folder, front, run.config, kept, text=run.text, force=True)
 
 
 # -- as the end of a run ---------------------------------------------------------------------------
 
 
-def earlier_proof(folder: Path, instance: Instance) -> FrontProof | None:
+def earlier_proof(run: FinishedRun) -> FrontProof | None:
     """What was proven of the front in a results folder; None where that is nothing.
 
-    A run that adds a limit is at work there. An enumeration may have proven what no proof can take
-    up; that is given up.
+    An enumeration may have proven what no proof can take up; that is dropped.
     """
-    front = Front.of_record(folder, read_record(folder, at_work=True), instance)
+    front = run.front
     if front.proven is None or why_unprovable(front) is not None:
         return None
-    identity = _identity(folder, front)
-    return _restored(folder / PROOF, partial(FrontProof, front), identity)[0]
+    return _restored(run.folder / PROOF, partial(FrontProof, front), _identity(run))[0]
 
 
-def keep_proof(folder: Path, front: Front, proof: FrontProof) -> None:
+def keep_proof(run: FinishedRun, proof: FrontProof) -> None:
     """Leave a proof in the results folder of its front, so that later ones go on from there."""
-    write_arrays(folder / PROOF, proof.state(), _identity(folder, front))
+    write_arrays(run.folder / PROOF, proof.state(), _identity(run))
 
 
 def prove_limits(
-    places: Mapping[float, Path],
-    fronts: Mapping[float, Front],
+    runs: Mapping[float, FinishedRun],
     seconds: float,
     interrupted: Callable[[], bool] | None,
     on_part: OnPart | None = None,
-) -> dict[float, Front]:
+) -> dict[float, FinishedRun]:
     """Prove the fronts that a run has written, each in an equal share of the time.
 
     `on_part` is called with how many solutions are proven optimal, of how many.
@@ -263,17 +252,11 @@ def prove_limits(
         if on_part is not None:
             on_part(progress.optimal, progress.steps)
 
-    proven = {}
-    for eta, place in places.items():
-        found = prove_front(
-            place,
-            fronts[eta],
-            seconds=seconds / len(places),
-            on_progress=show,
-            interrupted=interrupted,
-        )
-        proven[eta] = found.front
-    return proven
+    share = seconds / len(runs)
+    return {
+        eta: prove_front(run, seconds=share, on_progress=show, interrupted=interrupted).run
+        for eta, run in runs.items()
+    }
 
 
 # -- results folders -------------------------------------------------------------------------------
@@ -298,41 +281,39 @@ def prove_results(
     Raises
     ------
     MoanonError
-        As of `prove_front` and `load_front`; if another run is at work in the folder.
+        As of `prove_front` and `open_run`; if another run is at work in the folder.
     """
     paths = find_fronts(results)
     for path in paths:
-        _check_origin(path)
+        check_finished(path)
     lock = FolderLock(paths[0].parent if paths[0].name.startswith("eta-") else results)
     lock.enter()
     try:
         clear_leftovers(results)
-        fronts = {path: load_front(path, data) for path in paths}
-        for front in fronts.values():
-            check_provable(front)
+        runs = {path: _open(path, data) for path in paths}
+        for run in runs.values():
+            check_provable(run.front)
         proven: list[Proven] = []
-        for path, front in fronts.items():
+        for run in runs.values():
             if not (proven and proven[-1].interrupted):
-                share = None if seconds is None else seconds / len(paths)
                 proven.append(
                     prove_front(
-                        path,
-                        front,
+                        run,
                         ks=ks,
-                        seconds=share,
+                        seconds=None if seconds is None else seconds / len(paths),
                         gap=gap,
                         on_progress=on_progress,
                         interrupted=interrupted,
                     )
                 )
-        _show_anew(results, {**fronts, **{each.folder: each.front for each in proven}})
+        _show_anew(results, {**runs, **{each.folder: each.run for each in proven}})
         return proven
     finally:
         lock.leave()
 
 
-def _check_origin(path: Path) -> None:
-    """Refuse results that no search of ours has made."""
+def _open(path: Path, data: Path | None) -> FinishedRun:
+    """Open results that a search of ours has made."""
     record = read_record(path)
     if "baseline" in record:
         raise ConfigError(
@@ -344,16 +325,16 @@ def _check_origin(path: Path) -> None:
             f"{path} was saved from Python, without the config.yaml that says what its table is; "
             "prove needs a folder that moanon run has written"
         )
+    return open_run(path, data, record=record)
 
 
-def _show_anew(results: Path, fronts: Mapping[Path, Front]) -> None:
+def _show_anew(results: Path, found: Mapping[Path, FinishedRun]) -> None:
     """Make figures, pages and the table of several limits anew, where they are there."""
-    runs = [run_of(path, front) for path, front in fronts.items()]
+    runs = [*found.values()]
     if len(runs) > 1:
-        texts = {"config.yaml": (results / "config.yaml").read_text(encoding="utf-8")}
-        write_eta_table(results, {run.front.suppression.eta: run.front for run in runs}, texts)
-    if any((place / "plots").is_dir() for place in (results, *fronts)):
+        write_eta_table(results, {run.front.suppression.eta: run.front for run in runs}, {})
+    if any((place / "plots").is_dir() for place in (results, *found)):
         draw_plots(runs, results)
-    for place in dict.fromkeys((results, *fronts)):
+    for place in dict.fromkeys((results, *found)):
         if (place / "report.html").is_file():
-            write_page(runs if place == results else [run_of(place, fronts[place])], place)
+            write_page(runs if place == results else [found[place]], place)

@@ -20,18 +20,12 @@ from moanon.arrays import Floats, Values
 from moanon.config import Config
 from moanon.errors import ConfigError
 from moanon.experiment.experiment import make_record
-from moanon.experiment.finished import (
-    read_run,
-    run_of,
-    write_eta_table,
-    write_page,
-)
+from moanon.experiment.finished import FinishedRun, save_run
 from moanon.experiment.folder import check_vacant, clear_others, identity_of, make_folder
 from moanon.experiment.planning import changed, with_eta
-from moanon.experiment.stored import domains_texts
+from moanon.experiment.showing import write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.asking import least_losses
-from moanon.front.results import read_record
 from moanon.measures import find_measure
 from moanon.recoding import joined
 from moanon.search.algorithms import ALGORITHMS
@@ -70,13 +64,13 @@ def unite(fronts: Sequence[Front]) -> Front:
     _, once = np.unique(values, axis=0, return_index=True)
     kept = np.sort(once)[undominated(values[np.sort(once)])]
     order = kept[np.lexsort([measures[name][kept] for name in reversed(first.objectives)])]
-    blocks = [each for front in fronts for each in front.blocks]
+    labels = [each for front in fronts for each in front.labels]
     return replace(
         first,
         proven=_united_bounds(fronts, {name: column[order] for name, column in measures.items()}),
         recodings=joined([front.recodings for front in fronts]).take(order),
         measures={name: column[order] for name, column in measures.items()},
-        blocks=tuple(blocks[row] for row in order.tolist()),
+        labels=tuple(labels[row] for row in order.tolist()),
         found=len(order),
     )
 
@@ -117,7 +111,7 @@ def spread_of(fronts: Mapping[int, Front], union: Front) -> Spread:
 
 
 def write_union(
-    config: Config, runs: Mapping[int, Mapping[float, Front]], *, force: bool
+    config: Config, runs: Mapping[int, Mapping[float, FinishedRun]], *, force: bool
 ) -> dict[float, Front]:
     """Write the union of the seeds, for each limit of suppression, with its figure and page.
 
@@ -125,8 +119,8 @@ def write_union(
     ----------
     config : Config
         Of the run that was repeated.
-    runs : mapping of int to mapping of float to Front
-        For each seed the front of each limit, with its table.
+    runs : mapping of int to mapping of float to FinishedRun
+        For each seed the results of each limit, with the table.
     force : bool
         Whether results that are there may be replaced.
 
@@ -140,35 +134,29 @@ def write_union(
     if not force:
         check_vacant(folder)
     places = {eta: folder / f"eta-{eta}" if len(etas) > 1 else folder for eta in etas}
-    unions = {eta: unite([fronts[eta] for fronts in runs.values()]) for eta in etas}
+    unions = {eta: unite([each[eta].front for each in runs.values()]) for eta in etas}
+    written = {}
     for eta, place in places.items():
         make_folder(place)
         own = changed(with_eta(config, eta), "output", dir=str(place))
-        record = _record(own, unions[eta], runs, folder)
-        texts = {"config.yaml": own.to_yaml(), **domains_texts(unions[eta])}
-        unions[eta].save(place, record=record, texts=texts, force=True)
+        record = _record(own, unions[eta], {seed: each[eta] for seed, each in runs.items()})
+        written[eta] = save_run(place, unions[eta], own, record, force=True)
     if len(etas) > 1:
         every = with_eta(config, tuple(sorted(etas)))
         write_eta_table(folder, unions, {"config.yaml": every.to_yaml()})
     else:
-        clear_others(folder, set(read_record(folder)["files"]) | {"run.json"})
-    _show(config, folder, places, unions, runs)
+        (run,) = written.values()
+        clear_others(folder, {*run.record["files"], "run.json"})
+    _show(config, written, runs)
     return unions
 
 
-def _record(
-    config: Config, union: Front, runs: Mapping[int, Mapping[float, Front]], folder: Path
-) -> dict[str, Any]:
+def _record(config: Config, union: Front, runs: Mapping[int, FinishedRun]) -> dict[str, Any]:
     """What ``run.json`` of a union says: what it was made from, and of which seeds."""
     assert union.instance is not None
     identity = identity_of(config, union.instance)
     seeds = sorted(runs)
-    searches = []
-    for seed in seeds:
-        eta = union.suppression.eta
-        place = folder / f"{_SEED}{seed}"
-        place = place if len(runs[seed]) == 1 else place / f"eta-{eta}"
-        searches.append(read_record(place)["search"])
+    searches = [runs[seed].record["search"] for seed in seeds]
     return make_record(config, union.instance, identity) | {
         "seed": f"{seeds[0]} to {seeds[-1]}, united",
         "seeds": seeds,
@@ -183,25 +171,23 @@ def _record(
 
 def _show(
     config: Config,
-    folder: Path,
-    places: Mapping[float, Path],
-    unions: Mapping[float, Front],
-    runs: Mapping[int, Mapping[float, Front]],
+    unions: Mapping[float, FinishedRun],
+    runs: Mapping[int, Mapping[float, FinishedRun]],
 ) -> None:
     """Draw the seeds over each other, and write a page with the union and each of them."""
     if config.output.plots:
         from moanon.output.figure_files import write_figures  # here: matplotlib is slow
         from moanon.output.front_figures import plot_fronts
 
-        for eta, place in places.items():
-            named = {f"seed {seed}": fronts[eta] for seed, fronts in runs.items()}
-            drawn = {**named, "union": unions[eta]}
+        for eta, union in unions.items():
+            named = {f"seed {seed}": each[eta].front for seed, each in runs.items()}
+            drawn = {**named, "union": union.front}
             draw = partial(
                 plot_fronts, drawn, heading="found by", ordered=False, words=(config.name,)
             )
-            write_figures({"seeds": draw}, place / "plots")
+            write_figures({"seeds": draw}, union.folder / "plots")
     if config.output.report:
-        shown = [run_of(place, unions[eta]) for eta, place in places.items()]
-        if len(places) == 1:
-            shown += [read_run(folder / f"{_SEED}{seed}") for seed in runs]
-        write_page(shown, folder)
+        shown = [*unions.values()]
+        if len(unions) == 1:
+            shown += [run for each in runs.values() for run in each.values()]
+        write_page(shown, Path(config.output.dir))

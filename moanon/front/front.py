@@ -18,10 +18,10 @@ and bounds. All but ``run.json`` are the same bytes for the same front.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -46,7 +46,7 @@ from moanon.front.results import (
 from moanon.measures import applicable, find_measure
 from moanon.measures.loss import BOUND, GAP, gap_above
 from moanon.measures.suppression import Suppression
-from moanon.recoding import BOXES, Blocks, GlobalRecodings, LocalRecodings, Recodings, public_blocks
+from moanon.recoding import BOXES, GlobalRecodings, Labels, LocalRecodings, Recodings, public_labels
 
 if TYPE_CHECKING:  # a front can be read and asked without the compiler and without pandas
     import pandas as pd
@@ -75,8 +75,8 @@ class Front(Outlined):
         How each solution turns the table into groups.
     measures : dict of str to array (solutions,)
         All measures that apply to the table, by name: the objectives first, in their direction.
-    blocks : tuple of dict
-        For each solution, what released cells can show, column by column (`public_blocks`).
+    labels : tuple of dict
+        For each solution, what released cells can show, column by column (`public_labels`).
     found : int
         Undominated solutions before a cap was applied; more than there are here if one was. A
         search holds some 8,000 to 12,000 at a time, so of very large fronts it saw even more.
@@ -94,7 +94,7 @@ class Front(Outlined):
     suppression: Suppression
     recodings: Recodings
     measures: Mapping[str, Values]
-    blocks: tuple[Blocks, ...]
+    labels: tuple[Labels, ...]
     found: int
     instance: Instance | None = None
     bounds: Mapping[str, float] = field(default_factory=dict)
@@ -191,7 +191,7 @@ class Front(Outlined):
             suppression,
             chosen,
             {name: column[order] for name, column in measures.items()},
-            public_blocks(chosen, instance),
+            public_labels(chosen, instance),
             len(chosen) if found is None else found,
             instance,
             dict(bounds or {}),
@@ -434,7 +434,7 @@ class Front(Outlined):
         record: Mapping[str, Any] | None = None,
         texts: Mapping[str, str] | None = None,
         force: bool = False,
-    ) -> None:
+    ) -> dict[str, Any]:
         """Write ``front.csv``, ``solutions.json`` and ``run.json`` into a folder, together.
 
         Parameters
@@ -442,11 +442,16 @@ class Front(Outlined):
         folder : path
             Must exist.
         record : mapping, optional
-            What else ``run.json`` should tell.
+            What else ``run.json`` should state.
         texts : mapping of str to str, optional
             More files, by name, that appear in the same move.
         force : bool
             Replace files that exist.
+
+        Returns
+        -------
+        dict
+            What ``run.json`` states now.
 
         Raises
         ------
@@ -456,7 +461,7 @@ class Front(Outlined):
         texts = {_TABLE: self._csv(), _SOLUTIONS: self._json(), **(texts or {})}
         written = {name: text.encode() for name, text in texts.items()}
         written |= self.recodings.files()
-        digests = {name: _digest(content) for name, content in written.items()}
+        digests = {name: sha256(content).hexdigest() for name, content in written.items()}
         record = {
             "format": FORMAT,
             "moanon": __version__,
@@ -477,6 +482,7 @@ class Front(Outlined):
             for path, content in paths.items():
                 staged[path].write_bytes(content)
             staged.move()
+        return record
 
     def _csv(self) -> str:
         columns_by_name = {**self.measures, **self._optimality()}
@@ -487,8 +493,8 @@ class Front(Outlined):
 
     def _json(self) -> str:
         lines = []
-        for i, blocks in enumerate(self.blocks):
-            entry = {**self.recodings.entry(i), "columns": blocks}
+        for i, labels in enumerate(self.labels):
+            entry = {**self.recodings.entry(i), "columns": labels}
             lines.append(f'"{i + 1}": {json.dumps(entry, ensure_ascii=False)}')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -510,13 +516,12 @@ class Front(Outlined):
             If there are no results, or unfinished ones or those of another version; if a file was
             changed, or belongs to another table.
         """
-        return cls.of_record(Path(folder), read_record(folder), instance)
+        front = cls.of_record(Path(folder), record := read_record(folder))
+        return front if instance is None else front.over(instance, Path(folder), record)
 
     @classmethod
-    def of_record(
-        cls, folder: Path, record: Mapping[str, Any], instance: Instance | None = None
-    ) -> Front:
-        """Read the front that the record of a results folder tells of; as `load`."""
+    def of_record(cls, folder: Path, record: Mapping[str, Any]) -> Front:
+        """Read the front that the record of a results folder belongs to, without its table."""
         try:
             objectives = tuple(record["problem"]["objectives"])
             suppression = Suppression(**record["problem"]["suppression"])
@@ -528,17 +533,41 @@ class Front(Outlined):
             proven = measures.pop(BOUND, None)
             entries = [solutions[str(number)] for number in measures.pop("id").tolist()]
             recodings = _read_recodings(folder, record, entries, suppression)
-            blocks = tuple(_labels(entry["columns"], entries[0]["columns"]) for entry in entries)
+            labels = tuple(_labels(entry["columns"], entries[0]["columns"]) for entry in entries)
         except (AttributeError, BadZipFile, KeyError, OverflowError, TypeError) as error:
             raise DataError(f"{folder} holds no front of moanon: {error!r}") from None
         except (ConfigError, ValueError) as error:
             raise DataError(f"{folder} holds no front of moanon: {error}") from None
-        front = cls(
-            objectives, suppression, recodings, measures, blocks, found, instance, bounds, proven
+        return cls(
+            objectives, suppression, recodings, measures, labels, found, None, bounds, proven
         )
-        if instance is not None:
-            check_table(folder, record, front, instance)
-        return front
+
+    def over(
+        self,
+        instance: Instance,
+        folder: Path,
+        record: Mapping[str, Any],
+        solutions: Sequence[int] | None = None,
+    ) -> Front:
+        """The same front with the table it was found on.
+
+        Parameters
+        ----------
+        instance : Instance
+            The table.
+        folder, record
+            Where the front was read, and its ``run.json``.
+        solutions : sequence of int, optional
+            Those whose labels are compared with what the table would show. Default: all.
+
+        Raises
+        ------
+        DataError
+            If the front was found on another table, or its columns are read otherwise now.
+        """
+        chosen = self.ids if solutions is None else solutions
+        check_table(folder, record, self, instance, [self.row(number) for number in chosen])
+        return replace(self, instance=instance)
 
 
 def _contradiction(
@@ -571,11 +600,7 @@ def _read_recodings(
     return recodings
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _labels(columns: Mapping[str, Any], first: Mapping[str, Any]) -> Blocks:
+def _labels(columns: Mapping[str, Any], first: Mapping[str, Any]) -> Labels:
     """What a solution can show, column by column; of the same columns as the first one."""
     if columns.keys() != first.keys():
         raise ValueError(f"the solutions of {_SOLUTIONS} have different columns")

@@ -30,7 +30,7 @@ from moanon.errors import DataError, GenomeError, got
 from moanon.measures import find_measure
 from moanon.measures.loss import BOUND, GAP
 from moanon.measures.measure import is_number
-from moanon.recoding import BOXES
+from moanon.recoding import BOXES, spelled
 
 if TYPE_CHECKING:  # which wait for the compiler
     from moanon.data.table import Table
@@ -155,11 +155,8 @@ def read_record(folder: str | Path, *, at_work: bool = False) -> dict[str, Any]:
         version numbers differ from this one's: what a genome or a measure means may have changed.
     """
     folder = checked_path(folder, DataError)
-    try:
-        if not at_work:
-            _check_finished(folder)
-    except OSError as error:
-        raise DataError(f"{folder} cannot be read: {error.strerror}") from None
+    if not at_work:
+        check_finished(folder)
     path = folder / RECORD
     record = read_object(path, _read(path))
     theirs = record.get("moanon", "an unknown version")
@@ -288,24 +285,33 @@ def check_data(folder: str | Path, record: Mapping[str, Any], table: Table) -> N
     _check_digest(folder, record, table, "digest", table.digest)
 
 
-def check_table(folder: Path, record: Mapping[str, Any], front: Front, instance: Instance) -> None:
-    """Refuse a table that is not the one the front was found on, or is read otherwise."""
+def check_table(
+    folder: Path,
+    record: Mapping[str, Any],
+    front: Front,
+    instance: Instance,
+    rows: Sequence[int],
+) -> None:
+    """Refuse a table that is not the one the front was found on, or is read otherwise.
+
+    Compared are the labels of the solutions at some places, from 0.
+    """
     check_data(folder, record, instance.table)
     # The same data can be read with a hierarchy that was edited since.
     try:
-        blocks = front.recodings.blocks(instance)
+        blocks = front.recodings.take(np.array(rows, dtype=np.int64)).blocks(instance)
     except GenomeError as error:
         raise DataError(
             f"the front in {folder} does not fit the columns as they are read now: {error}; bring "
             "back the hierarchies of the run, or run it again"
         ) from None
-    for number, (now, then) in enumerate(zip(blocks, front.blocks, strict=True), 1):
+    for row, now in zip(rows, spelled(blocks, instance), strict=True):
         for name in now:
-            if not _agree(now[name], then.get(name, ())):
+            if not _agree(now[name], front.labels[row].get(name, ())):
                 raise DataError(
                     f"the front in {folder} does not fit the column {name!r} as it is read now: "
-                    f"solution {number} would show other labels; bring back the hierarchies of the "
-                    "run, or run it again"
+                    f"solution {row + 1} would show other labels; bring back the hierarchies of "
+                    "the run, or run it again"
                 )
     # Rows of a database must also count as those of the run did.
     if is_of_counts(instance.table.digest):
@@ -367,23 +373,27 @@ def read_object(path: Path, content: bytes) -> dict[str, Any]:
     return found
 
 
-def _check_finished(folder: Path) -> None:
+def check_finished(folder: Path) -> None:
     """Refuse a folder without results, saying what it is instead."""
     wanted = "name a folder that moanon run has written"
-    if not folder.exists():
-        raise DataError(f"{folder} does not exist; {wanted}")
-    if not folder.is_dir():
-        inside = folder.name in (RECORD, *_OTHERS)
-        raise DataError(
-            f"{folder} is a file; {f'name its folder, {folder.parent}' if inside else wanted}"
-        )
-    if any(folder.glob(_CHECKPOINTS)):
-        finish = "" if has_no_solution(folder) else "finish it with moanon run and resume=True, or "
-        raise DataError(
-            f"{folder} holds {unfinished(folder)}; {finish}run it again with force=True"
-        )
-    if (folder / RECORD).exists():
-        return
+    try:
+        if not folder.exists():
+            raise DataError(f"{folder} does not exist; {wanted}")
+        if not folder.is_dir():
+            inside = folder.name in (RECORD, *_OTHERS)
+            raise DataError(
+                f"{folder} is a file; {f'name its folder, {folder.parent}' if inside else wanted}"
+            )
+        if any(folder.glob(_CHECKPOINTS)):
+            ended = has_no_solution(folder)
+            finish = "" if ended else "finish it with moanon run and resume=True, or "
+            raise DataError(
+                f"{folder} holds {unfinished(folder)}; {finish}run it again with force=True"
+            )
+        if (folder / RECORD).exists():
+            return
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}") from None
     fronts = find_fronts(folder)
     if fronts != (folder,):
         names = ", ".join(path.name for path in fronts)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from moanon.frontier import Frontier
-    from moanon.learning.outcome import StudyOutcome
+    from moanon.learning.study import StudyOutcome
 
 #: Parts of a program, in their order: the page of fronts, ...
 _SCRIPTS = (
@@ -173,7 +173,7 @@ def learning_html(
 ) -> str:
     """Return the page of a study: what can still be learned.
 
-    `metrics` is made by `moanon.learning.outcome.which_tell`; `images` are figures (PNG) by their
+    `metrics` is made by `moanon.learning.study.which_tell`; `images` are figures (PNG) by their
     file names, in their order.
     """
     scores, balanced, correlations = (_figure(name, content) for name, content in images.items())

@@ -249,9 +249,9 @@ def _columns(front: Front) -> tuple[list[dict[str, Any]], list[list[int]]]:
     labels) and, where the table is known, how many base values each of its blocks holds. ``merged``
     says what base values had merged before anything was searched; nothing where they did not.
     """
-    columns = {name: _ColumnWays() for name in front.blocks[0]}
+    columns = {name: _ColumnWays() for name in front.labels[0]}
     chosen = []
-    for row, blocks in enumerate(front.blocks):
+    for row, blocks in enumerate(front.labels):
         widths = cache(partial(_widths, front, row))
         chosen.append([way.place(blocks[name], name, widths) for name, way in columns.items()])
     described = [

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from moanon.compare import Comparison, Headcount
     from moanon.frontier import Frontier
-    from moanon.learning.outcome import StudyOutcome
+    from moanon.learning.study import StudyOutcome
 
 
 def _cut_in_front(text: str, most: int) -> str:
@@ -464,6 +464,7 @@ def plot_scores(outcome: StudyOutcome, score: str) -> Figure:
     """
     table = outcome.scores
     models = list(outcome.study.models)
+    sources = {each.name: each.source for each in outcome.study.anonymizations}
     figure = new_figure(PAGE, 0.9 + 1.9 * len(models))
     axes = figure.subplots(len(models), 2, squeeze=False, sharey="row")
     for pair, model in zip(axes, models, strict=True):
@@ -471,7 +472,7 @@ def plot_scores(outcome: StudyOutcome, score: str) -> Figure:
         for ax, measure in zip(pair, ("k", "loss"), strict=True):
             dress(ax)
             _draw_original(ax, of_model, score)
-            _draw_points(ax, of_model, score, measure)
+            _draw_points(ax, of_model, score, measure, sources)
         guess = _draw_guess(pair, of_model, score)
         title(pair[0], [model, guess], columns=2)
         write(pair[0].set_ylabel(SCORE_WORDS[score]), LABEL)
@@ -519,12 +520,6 @@ def plot_telling(metrics: pd.DataFrame, score: str = "auroc") -> Figure:
     return figure
 
 
-def source_of(release: str) -> str:
-    """What a release belongs to: its results folder, or itself."""
-    folder, mark, number = release.rpartition("#")
-    return folder if mark and number.isdigit() else release
-
-
 def _draw_original(ax: Axes, table: pd.DataFrame, score: str) -> None:
     """Show where the table as it is stands."""
     repeats = table.groupby("repeat")[f"original_{score}"].first().dropna()
@@ -544,9 +539,12 @@ def _draw_guess(axes: Sequence[Axes], table: pd.DataFrame, score: str) -> str:
     return f"a guess has {guess:.3f}" if np.isfinite(guess) else ""
 
 
-def _draw_points(ax: Axes, table: pd.DataFrame, score: str, measure: str) -> None:
+def _draw_points(
+    ax: Axes, table: pd.DataFrame, score: str, measure: str, sources: Mapping[str, str]
+) -> None:
+    """Draw a line for each results folder or file that releases are of."""
     for number, (source, rows) in enumerate(
-        table.groupby(table["release"].map(source_of), sort=False)
+        table.groupby(table["release"].map(sources), sort=False)
     ):
         releases = rows.groupby("release", sort=False)
         points = releases[score].agg(["mean", "min", "max"])

@@ -1,4 +1,6 @@
-"""One solution of a front, on its own rows or on others.
+"""One solution of a front, on its own rows or on others; and anonymizations of any origin.
+
+An `Anonymization` is one way to publish a table: a solution, or a released file that was read.
 
 A solution promises more than its k: what it attains in every measure of groups that was searched
 for, and the constraints of its run. Taken with another k, or put on rows that came later, it keeps
@@ -10,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isclose, isfinite
 from sys import float_info
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +25,7 @@ from moanon.errors import ConfigError, DataError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.evaluate import score_grouping, suppress_groups
+from moanon.measures.evaluate import measure_grouping, score_grouping, suppress_groups
 from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE, is_number
 from moanon.measures.suppression import Suppression, check_recursive_c, row_limit
 from moanon.recoding import Recodings
@@ -66,7 +69,7 @@ class ChosenSolution(Outlined):
             if name != "l_recursive" or c == self.rule.recursive_c
         )
         return Release(
-            self._grouping(instance), c, stated=stated, least=self.least, promises=self._promises()
+            self.grouping(instance), c, stated=stated, least=self.least, promises=self._promises()
         )
 
     def release_with(
@@ -138,14 +141,15 @@ class ChosenSolution(Outlined):
         """The rule whose constraints are all that it promises of every group, its k included."""
         return self._wanted(int(self.measures["k"])).rule
 
-    def _grouping(self, instance: Instance) -> Grouping:
+    def grouping(self, instance: Instance) -> Grouping:
+        """Its groups on the table it was found on, with those marked that it suppresses."""
         return self.recodings.grouping(self.number - 1, instance)
 
     def _wanted(self, k: int) -> _Wanted:
         """What groups must have to be released with another k, or on other rows.
 
         Besides the constraints on groups, what the solution attained in every other objective that
-        each group has a value of, and in what its groups were given up by.
+        each group has a value of, and in what its groups were suppressed by.
         """
         names = {name for name in self.objectives if find_measure(name).group}
         attained = {
@@ -167,7 +171,7 @@ class ChosenSolution(Outlined):
             for measure in map(find_measure, self.measures)
             if measure.group and measure.certified and measure.why_not(instance) is None
         ]
-        scores = score_grouping(self._grouping(instance), measures, self.rule)
+        scores = score_grouping(self.grouping(instance), measures, self.rule)
         for measure in measures:
             stated, found = self.measures[measure.name], measure.of(scores)[0].item()
             if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=LEAST_TOLERANCE):
@@ -211,6 +215,55 @@ class ChosenSolution(Outlined):
             return self.rule.recursive_c
         check_recursive_c(given)
         return given
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Anonymization(Outlined):
+    """One way to publish a table.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in results: ``RESULTS#17``, or the file.
+    source : str
+        The results folder, or the file.
+    instance : Instance
+        The table it is of.
+    read : Grouping or None
+        What was read of a released file.
+    solution : ChosenSolution or None
+        The solution, where it is one of a front.
+    made_by : tuple of (str, int, mapping), or None
+        Where a classical algorithm made it: which one, the k it was asked for, its settings.
+    columns : frozenset of str or None
+        Columns that it shows; None for all that releases of the table show.
+    fingerprint : str
+        Differs from that of another anonymization of that name.
+    """
+
+    name: str
+    source: str
+    instance: Instance
+    read: Grouping | None = None
+    solution: ChosenSolution | None = None
+    made_by: tuple[str, int, Mapping[str, Any]] | None = None
+    columns: frozenset[str] | None = None
+    fingerprint: str = ""
+
+    @cached_property
+    def grouping(self) -> Grouping:
+        """The whole table as it is released."""
+        if self.read is not None:
+            return self.read
+        assert self.solution is not None
+        return self.solution.grouping(self.instance).named(self.name)
+
+    @property
+    def measures(self) -> Mapping[str, float]:
+        """Measures of the whole table as it is released, k and losses among them."""
+        if self.solution is not None:
+            return self.solution.measures
+        return measure_grouping(replace(self.grouping.released(), instance=self.instance))
 
 
 def _check_boxes(groups: Grouping, table: Table, outside: Outside) -> None:
@@ -260,7 +313,7 @@ class _Wanted:
         return np.asarray((groups.sizes >= self.k) & self.is_fit(groups))
 
     def keep_within(self, groups: Grouping, limit: int, *, name: str) -> Grouping:
-        """Keep the groups that have what is wanted, if giving up the others stays within a limit.
+        """Keep the groups that have what is wanted, if suppressing the others stays within a limit.
 
         The error says how many rows would go, and the largest k that is possible.
         """
@@ -311,7 +364,7 @@ def _check_bounds(
         if release.rows_outside and measure.tallies and not measure.of_kept:
             raise OutputError(
                 f"{name} leaves {release.rows_outside} rows outside the domains, and whether it "
-                f"meets the constraint {measure.name} cannot be told then; leave these rows out of "
+                f"meets the constraint {measure.name} is not known then; leave these rows out of "
                 "the table"
             )
     scores = score_grouping(release.grouping, measures.values(), rule)

@@ -24,7 +24,7 @@ from moanon.measures.suppression import row_limit
 from tests.baselines.exhaustive import all_nodes
 from tests.baselines.worked_example import customers
 from tests.naive import distinct_l, entropy_l, sensitive_rows
-from tests.strategies import instances
+from tests.strategies import few, instances
 
 ALGORITHMS = (incognito, ola, flash)
 Algorithm = Callable[..., FullDomain]
@@ -37,6 +37,7 @@ def loss_of(instance: Instance, found: FullDomain) -> float:
 # -- against all nodes -----------------------------------------------------------------------------
 
 
+@few
 @given(st.data())
 def test_each_algorithm_finds_the_first_of_the_best_nodes(data: st.DataObject) -> None:
     instance = data.draw(instances())
@@ -50,6 +51,7 @@ def test_each_algorithm_finds_the_first_of_the_best_nodes(data: st.DataObject) -
         assert loss_of(instance, found) == pytest.approx(float(loss))
 
 
+@few
 @given(st.data())
 def test_demands_on_sensitive_values_are_met_at_least_loss(data: st.DataObject) -> None:
     instance = data.draw(instances(sensitive=1))

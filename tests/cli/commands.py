@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -35,3 +42,46 @@ def refused(capsys: Captured, *words: object) -> str:
     assert err.startswith("moanon: ")
     assert contents() == before
     return err
+
+
+class Terminal:
+    """What a terminal has shown, with and without its colours."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    @property
+    def plain(self) -> str:
+        return re.sub(r"\x1b\[[0-9;]*m", "", self.text)
+
+
+@contextmanager
+def terminal(
+    patch: pytest.MonkeyPatch, stream: str = "stdout", width: int = 80
+) -> Iterator[Terminal]:
+    """Let a standard stream be a terminal; what it has shown is known when the block ends."""
+    patch.setenv("TERM", "xterm")
+    patch.setenv("COLUMNS", str(width))
+    ours, theirs = pty.openpty()
+    shown, parts = Terminal(), []
+
+    def read() -> None:
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                return
+            parts.append(part)
+
+    reader = Thread(target=read)
+    reader.start()
+    before = getattr(sys, stream)
+    try:
+        with os.fdopen(theirs, "w", encoding="utf-8") as screen:
+            setattr(sys, stream, screen)
+            yield shown
+    finally:
+        setattr(sys, stream, before)
+        reader.join()
+        os.close(ours)
+        shown.text = b"".join(parts).decode()

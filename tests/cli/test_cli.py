@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -21,8 +21,8 @@ import moanon
 from moanon import cli
 from moanon.cli import application, main
 from moanon.experiment.checking import _large
-from tests.checkout import QUICKSTART, REPOSITORY, environment
-from tests.cli.commands import Captured
+from tests.checkout import QUICKSTART, REPOSITORY
+from tests.cli.commands import Captured, terminal
 
 SLOW_IMPORTS = ["duckdb", "matplotlib", "numba", "numpy", "pandas", "pydantic", "pymoo", "rich"]
 
@@ -154,21 +154,17 @@ def test_control_characters_of_a_name_do_not_reach_the_terminal(
     assert r"a\x1b[31m\nb   quasi" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("variables", "escapes"), [({}, True), ({"NO_COLOR": "1"}, False)])
+@pytest.mark.parametrize("no_color", [None, "1"])
 def test_on_a_terminal_no_color_is_respected(
-    table: Path, variables: dict[str, str], escapes: bool
+    table: Path, no_color: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours, theirs = pty.openpty()
-    env = environment(TERM="xterm", **variables)
-    if not variables:
-        env.pop("NO_COLOR", None)
-    command = [sys.executable, "-m", "moanon", "check", str(table)]
-    assert subprocess.run(command, stdout=theirs, env=env, check=False).returncode == 0
-    os.close(theirs)
-    shown = os.read(ours, 100_000).decode()
-    os.close(ours)
-    assert "quasi" in shown
-    assert ("\x1b[" in shown) is escapes
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", no_color)
+    with terminal(monkeypatch) as shown:
+        assert main(["check", str(table)]) == 0
+    assert "quasi" in shown.text
+    assert ("\x1b[" in shown.text) is (no_color is None)
 
 
 @pytest.mark.parametrize(
@@ -336,70 +332,61 @@ def test_an_interrupt_is_quiet(
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_a_signal_ends_the_process_quietly(
-    tmp_path: Path, number: signal.Signals, code: int
+def test_a_signal_ends_a_command_quietly(
+    table: Path,
+    number: signal.Signals,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
 ) -> None:
-    fifo = tmp_path / "t.yaml"
-    os.mkfifo(fifo)  # reading it waits until somebody writes
-    command = [sys.executable, "-m", "moanon", "check", str(fifo)]
-    process = subprocess.Popen(
-        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    with fifo.open("w"):  # returns when the command has opened its end
-        process.send_signal(number)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (code, b"", b"")
+    monkeypatch.setattr("moanon.config.Config.load", lambda *_: signal.raise_signal(number))
+    assert main(["check", str(table)]) == code
+    assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("command", [["schema"], ["check", str(QUICKSTART)], ["--help"]])
-def test_a_closed_pipe_is_quiet(command: list[str]) -> None:
+COMMANDS = [["schema"], ["check", str(QUICKSTART)], ["--help"], ["--version"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_closed_pipe_is_quiet(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "moanon", *command],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        cwd=REPOSITORY,
-        check=False,
-    )
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (141, b"")
+    with os.fdopen(writer, "w") as closed:  # which is flushed at the end, as by the interpreter
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert main(command) == 141
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize(
-    "command", [["schema"], ["check", str(QUICKSTART)], ["--help"], ["--version"]]
-)
-def test_a_full_disk_is_one_sentence_on_stderr(command: list[str]) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_full_disk_is_one_sentence_on_stderr(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
-        done = subprocess.run(
-            [sys.executable, "-m", "moanon", *command],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            cwd=REPOSITORY,
-            text=True,
-            check=False,
-        )
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(command) == 2
     sentence = "moanon: the output cannot be written: No space left on device\n"
-    assert (done.returncode, done.stderr) == (2, sentence)
+    assert capsys.readouterr().err == sentence
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_an_error_that_cannot_be_told_still_has_its_exit_code() -> None:
-    with open("/dev/full", "w") as full:  # noqa: PTH123
-        done = subprocess.run(
-            [sys.executable, "-m", "moanon", "check", "absent.yaml"],
-            stderr=full,
-            cwd=REPOSITORY,
-            check=False,
-        )
-    assert done.returncode == 2
+def test_an_error_that_cannot_be_shown_still_has_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with open("/dev/full", "w", buffering=1) as full:  # noqa: PTH123
+        monkeypatch.setattr(sys, "stderr", full)
+        assert main(["check", "absent.yaml"]) == 2
 
 
-@pytest.mark.parametrize("command", ["check configs/quickstart.yaml", "schema"])
-def test_closed_streams_are_no_defect(command: str) -> None:
-    done = python("-c", f"import os; os.system('{sys.executable} -m moanon {command} >&-')")
-    assert (done.stdout, done.stderr) == ("", "")
+@pytest.mark.parametrize("command", COMMANDS[:2])
+def test_closed_streams_are_no_defect(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has a stream that the shell closed
+    assert main(command) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_an_error_about_a_file_is_a_defect(broken: list[str], capsys: Captured) -> None:
@@ -410,14 +397,18 @@ def test_an_error_about_a_file_is_a_defect(broken: list[str], capsys: Captured) 
     assert "some/file" not in capsys.readouterr().err
 
 
-def test_a_stream_that_cannot_show_a_sign_gets_the_rest(table: Path) -> None:
+def test_a_stream_that_cannot_show_a_sign_gets_the_rest(
+    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     (table.parent / "t.csv").write_text("é\n1\n", encoding="utf-8")
     table.write_text(
         "data: {source: t.csv}\ncolumns: {é: {role: quasi, kind: interval}}\n", encoding="utf-8"
     )
-    done = python("-m", "moanon", "check", str(table), PYTHONIOENCODING="ascii")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "|?      | quasi |" in done.stdout
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    assert main(["check", str(table)]) == 0
+    assert "|?      | quasi |" in shown.getvalue().decode()
+    assert capsys.readouterr().err == ""
 
 
 # -- init, schema, help --------------------------------------------------------------------------

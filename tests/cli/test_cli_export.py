@@ -228,7 +228,7 @@ def test_apply_generalizes_new_rows_as_the_run(stored: Front, capsys: Captured) 
     released = pd.read_csv("r.csv", dtype=str)
     assert list(released) == ["age", "size", "place", "ill"]
     for name in ("age", "size", "place"):
-        assert set(released[name]) <= set(stored.blocks[solution - 1][name])
+        assert set(released[name]) <= set(stored.labels[solution - 1][name])
     k, found = (
         int(stored.measures["k"][solution - 1]),
         Certificate.load("r.csv.certificate.json"),

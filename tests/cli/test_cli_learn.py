@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import chdir
 from pathlib import Path
 
 import pandas as pd
@@ -10,24 +12,45 @@ import pytest
 
 from moanon.cli import main
 from tests.cli.commands import Captured, refused
-from tests.search.people import COLUMNS, config_text
+from tests.search.people import COLUMNS, config_text, write_people
 
 QUICK = ("--models", "logistic", "--repeats", 2, "--test-share", 0.25, "--threads", 1)
 TABLES = ("learning.csv", "learning_releases.csv", "learning_metrics.csv")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, a baseline and a study of the baseline in a folder, and a copy of it beside it."""
+    folder = tmp_path_factory.mktemp("learned")
+    with chdir(folder):
+        write_people(folder)
+        Path("people.yaml").write_text(config_text(problem="{preset: k-suppression, eta: 0.1}"))
+        assert main(["run", "people.yaml", "--out", "run", "--quiet"]) == 0
+        words = ["--k", "2", "--k", "5", "--out", "mondrian", "--quiet"]
+        assert main(["baseline", "mondrian", "people.yaml", *words]) == 0
+        assert _learn("mondrian", "--target", "ill", "--out", "study") == 0
+    shutil.copytree(folder, folder.with_name("learned copy"))
+    return folder
+
+
 @pytest.fixture
-def run(people: Path) -> str:
-    Path("people.yaml").write_text(config_text(problem="{preset: k-suppression, eta: 0.1}"))
-    assert main(["run", "people.yaml", "--out", "run", "--quiet"]) == 0
+def run(made: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The folder as it was made; it stays where it is, as results name their table by its path."""
+    shutil.rmtree(made)
+    shutil.copytree(made.with_name("learned copy"), made)
+    monkeypatch.chdir(made)
     return "run"
 
 
 @pytest.fixture
 def mondrian(run: str) -> str:
-    words = ["--k", "2", "--k", "5", "--out", "mondrian", "--quiet"]
-    assert main(["baseline", "mondrian", "people.yaml", *words]) == 0
     return "mondrian"
+
+
+@pytest.fixture
+def study(run: str) -> str:
+    """The study of the baseline."""
+    return "study"
 
 
 def _learn(*words: object) -> int:
@@ -76,18 +99,17 @@ def test_solutions_of_a_folder_are_spread_over_its_front(run: str) -> None:
     assert k.max() >= 10 * k.min()
 
 
-def test_a_study_that_was_interrupted_is_resumed_to_the_same_bytes(mondrian: str) -> None:
+def test_a_study_that_was_interrupted_is_resumed_to_the_same_bytes(
+    mondrian: str, study: str
+) -> None:
     words = (mondrian, "--target", "ill")
-    assert _learn(*words, "--out", "whole") == 0
-    assert _learn(*words, "--out", "part") == 0
-    record = json.loads(Path("part/learning.json").read_text())
+    record = json.loads(Path(study, "learning.json").read_text())
     lines = [json.dumps(record["about"]), *map(json.dumps, record["records"][:5])]
-    for path in Path("part").iterdir():
-        path.unlink()
+    Path("part").mkdir()
     # As a killed run leaves it, in the middle of a line.
     Path("part/learning.unfinished.jsonl").write_text("\n".join(lines) + '\n[1, "mondri')
     assert _learn(*words, "--out", "part", "--resume") == 0
-    assert _bytes("part") == _bytes("whole")
+    assert _bytes("part") == _bytes(study)
     assert not Path("part/learning.unfinished.jsonl").exists()
 
 
@@ -164,9 +186,10 @@ def test_another_table_is_refused(run: str, capsys: Captured) -> None:
     assert "learned from are releases of one table" in error
 
 
-def test_a_folder_that_holds_a_study_is_left_alone(mondrian: str, capsys: Captured) -> None:
-    words = (mondrian, "--target", "ill", "--out", "out")
-    assert _learn(*words) == 0
+def test_a_folder_that_holds_a_study_is_left_alone(
+    mondrian: str, study: str, capsys: Captured
+) -> None:
+    words = (mondrian, "--target", "ill", "--out", study)
     assert "holds a study already (learning.csv)" in refused(capsys, "learn", *words, *QUICK)
     other = refused(capsys, "learn", *words, *QUICK, "--seed", 5, "--resume")
     assert "holds another study (seed was 1 and is 5)" in other
@@ -174,23 +197,23 @@ def test_a_folder_that_holds_a_study_is_left_alone(mondrian: str, capsys: Captur
 
 
 def test_results_that_have_changed_are_not_mixed_with_older_ones(
-    mondrian: str, capsys: Captured
+    study: str, capsys: Captured
 ) -> None:
-    words = ("mondrian#2", "--target", "ill", "--out", "out")
-    assert _learn(*words) == 0
+    words = ("mondrian#2", "--target", "ill", "--out", study)
     again = ["--k", "3", "--k", "9", "--out", "mondrian", "--quiet", "--force"]
     assert main(["baseline", "mondrian", "people.yaml", *again]) == 0
     assert "is not what it was" in refused(capsys, "learn", *words, *QUICK, "--resume")
 
 
-def test_a_table_that_has_changed_is_not_learned_from(mondrian: str, capsys: Captured) -> None:
-    words = (mondrian, "--target", "ill", "--out", "out")
-    assert _learn(*words) == 0
-    before = Path("out/learning.csv").read_bytes()
+def test_a_table_that_has_changed_is_not_learned_from(
+    mondrian: str, study: str, capsys: Captured
+) -> None:
+    words = (mondrian, "--target", "ill", "--out", study)
+    before = Path(study, "learning.csv").read_bytes()
     frame = pd.read_csv("people.csv")
     frame.iloc[::-1].to_csv("people.csv", index=False)
     assert "people.csv" in refused(capsys, "learn", *words, *QUICK, "--resume")
-    assert Path("out/learning.csv").read_bytes() == before
+    assert Path(study, "learning.csv").read_bytes() == before
 
 
 def test_a_target_with_one_value_is_refused(people: Path, capsys: Captured) -> None:

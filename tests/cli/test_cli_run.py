@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import shlex
 import signal
@@ -15,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from moanon.arrays import State
 from moanon.cli import main
-from tests.checkout import QUICKSTART, environment
-from tests.cli.commands import Captured
+from moanon.search.checkpoint import Checkpoints
+from tests.checkout import environment
+from tests.cli.commands import Captured, terminal
 from tests.search.people import AGE_AND_SIZE, config_text
 
 
@@ -250,54 +250,58 @@ def test_a_table_on_which_nothing_meets_the_constraints_has_no_solution(
 # -- being interrupted ---------------------------------------------------------------------------
 
 
+def test_a_process_that_is_terminated_says_how_to_go_on(config: str, tmp_path: Path) -> None:
+    endless = ["--set", "search.algorithm=nsga2", "--set", "search.generations=100000"]
+    process = start(config, "--out", "my results", *endless, folder=tmp_path)
+    wait_for(tmp_path / "my results" / "checkpoint.npz")
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (143, "")
+    told, command = err.splitlines()[-2:]
+    pattern = r"Interrupted after generation (\d+) \([\d,]+ evaluations\); saved in my results\."
+    assert re.fullmatch(pattern, told)
+    again = ["run", config, *endless, "--out", "my results", "--resume"]
+    assert command == f"To continue: moanon {shlex.join(again)}"
+
+
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_an_interrupted_run_says_how_to_go_on(
-    tmp_path: Path, number: signal.Signals, code: int
+def test_the_command_to_go_on_goes_on(
+    config: str,
+    number: signal.Signals,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
 ) -> None:
-    options = ["--out", "my results", "--set", "search.generations=100000", "--seed", "3"]
-    process = start(str(QUICKSTART), *options, folder=tmp_path)
-    wait_for(tmp_path / "my results" / "checkpoint.npz")
-    process.send_signal(number)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (code, "")
+    save, times = Checkpoints.save, iter([number])
+
+    def save_and_end(checkpoints: Checkpoints, state: State) -> None:
+        save(checkpoints, state)
+        for each in times:  # after the first one
+            signal.raise_signal(each)
+
+    monkeypatch.setattr(Checkpoints, "save", save_and_end)
+    assert main(["run", config, "--out", "a", "--seed", "3"]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
     told, command = err.splitlines()[-2:]
-    pattern = r"Interrupted after generation (\d+) \([\d,]+ evaluations\); saved in my results\."
-    match = re.fullmatch(pattern, told)
-    assert match
-    again = [str(QUICKSTART), "--seed", "3", "--set", "search.generations=100000"]
-    again += ["--out", "my results", "--resume"]
-    assert command == f"To continue: moanon run {shlex.join(again)}"
-
-
-def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captured) -> None:
-    forty = ["--set", "search.generations=40"]
-    forty += ["--set", "output.plots=false", "--set", "output.report=false"]
-    process = start(str(QUICKSTART), "--out", "a", *forty, folder=tmp_path)
-    wait_for(tmp_path / "a" / "checkpoint.npz")
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    if process.returncode == 0:
-        pytest.skip("the run was over before it could be interrupted")
-    command = err.splitlines()[-1].removeprefix("To continue: moanon ")
-    assert main(shlex.split(command)) == 0
-    assert "stopped because 40 generations were reached" in capsys.readouterr().out
-    assert main(["run", str(QUICKSTART), "--out", "b", *forty]) == 0
+    assert told == "Interrupted after generation 1 (20 evaluations); saved in a."
+    assert command == f"To continue: moanon run {config} --seed 3 --out a --resume"
+    assert main(shlex.split(command.removeprefix("To continue: moanon "))) == 0
+    assert "stopped because 5 generations were reached" in capsys.readouterr().out
+    assert main(["run", config, "--seed", "3", "--out", "b"]) == 0
     assert Path("a/front.csv").read_bytes() == Path("b/front.csv").read_bytes()
 
 
-def test_on_a_terminal_there_is_a_bar(config: str, tmp_path: Path) -> None:
-    ours, theirs = pty.openpty()
-    process = start(config, folder=tmp_path, stderr=theirs)
-    out, _ = process.communicate(timeout=60)
-    os.close(theirs)
-    shown = os.read(ours, 100_000).decode()
-    os.close(ours)
-    assert process.returncode == 0
-    assert " solutions " in out
-    assert "\x1b[" in shown
-    assert re.search(r"people .*gen 1 · front \d+ · hv 0\.\d+ · .+ left", shown)
+def test_on_a_terminal_there_is_a_bar(
+    config: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    with terminal(monkeypatch, "stderr") as shown:
+        assert main(["run", config]) == 0
+    assert " solutions " in capsys.readouterr().out
+    assert "\x1b[" in shown.text
+    assert re.search(r"people .*gen 1 · front \d+ · hv 0\.\d+ · .+ left", shown.text)
 
 
 # -- missing values ------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import shlex
 import subprocess
@@ -29,7 +27,7 @@ from moanon.measures import MEASURES
 from moanon.measures.suppression import PRESETS
 from moanon.search.algorithms import ALGORITHMS
 from tests.checkout import REPOSITORY, environment
-from tests.cli.commands import Captured, done, refused
+from tests.cli.commands import Captured, done, refused, terminal
 
 GUIDE = REPOSITORY / "moanon" / "guide"
 TOPICS = re.findall(r"^- \[([\w-]+)\]", (GUIDE / "README.md").read_text(), re.MULTILINE)
@@ -102,24 +100,13 @@ def test_in_a_pipe_a_topic_is_its_markdown(topic: str, folder: Path, capsys: Cap
     assert done(capsys, "guide", topic) == text.splitlines()
 
 
-def test_in_a_terminal_a_topic_is_laid_out() -> None:
-    there, here = pty.openpty()
-    command = [sys.executable, "-m", "moanon", "guide", "optimality"]
-    with subprocess.Popen(command, stdout=here, env=environment(COLUMNS="60", TERM="xterm")) as run:
-        os.close(here)
-        shown = b""
-        while True:
-            try:
-                shown += os.read(there, 4096)
-            except OSError:  # the terminal is closed
-                break
-    os.close(there)
-    assert run.returncode == 0
-    text = re.sub(rb"\x1b\[[0-9;]*m", b"", shown).decode()
-    assert "How far from the optimum" in text
-    assert "# How far" not in text
-    assert "```" not in text
-    assert max(map(len, text.splitlines())) <= 60
+def test_in_a_terminal_a_topic_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with terminal(monkeypatch, width=60) as shown:
+        assert main(["guide", "optimality"]) == 0
+    assert "How far from the optimum" in shown.plain
+    assert "# How far" not in shown.plain
+    assert "```" not in shown.plain
+    assert max(map(len, shown.plain.splitlines())) <= 60
 
 
 @pytest.mark.parametrize(

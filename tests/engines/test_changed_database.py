@@ -13,7 +13,7 @@ import pytest
 from moanon.config import Config
 from moanon.errors import ConfigError, SearchError
 from moanon.experiment import Experiment, plan
-from moanon.experiment.plane import read_plane
+from moanon.experiment.showing import read_plane
 from tests.engines.test_databases import called, run
 
 pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[engines]'")

@@ -60,7 +60,7 @@ def same(path: Path, here: Instance | Table, there: Instance | Table, **options:
     assert (counted.notes, counted.absent) == (rows.notes, rows.absent)
     assert counted.matched_by == rows.matched_by
     assert counted.sizes.tolist() == rows.sizes.tolist()
-    assert counted.members.of != "rows"  # no row was held
+    assert counted.members.of != "rows"  # none was held
     return counted
 
 

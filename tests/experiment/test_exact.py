@@ -236,9 +236,9 @@ def test_a_bound_above_what_is_known_is_void() -> None:
 def test_an_interrupted_proof_that_was_asked_for_is_told(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(places: Any, fronts: Any, *_: Any) -> Any:
+    def interrupted(runs: Any, *_: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
-        return fronts
+        return runs
 
     monkeypatch.setattr("moanon.experiment.experiment.prove_limits", interrupted)
     assert main(["run", "people.yaml", "--set", "search.prove=60", "--out", "a"]) == 130

@@ -213,7 +213,7 @@ def test_resuming_a_finished_run_does_nothing(config: Path) -> None:
     ready = prepared(config, out="a", resume=True)
     assert ready.finished
     assert front is not None
-    assert ready.load_fronts()[0.1].to_frame().equals(front.to_frame())
+    assert ready.known_runs[0.1].front.to_frame().equals(front.to_frame())
 
 
 def test_a_long_search_that_is_resumed_ends_in_the_same_bytes(

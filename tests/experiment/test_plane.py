@@ -11,7 +11,7 @@ import pytest
 from moanon.errors import ConfigError, DataError
 from moanon.experiment import Experiment, load_front, plan
 from moanon.experiment.baseline import plan_baseline, run_baseline
-from moanon.experiment.plane import read_plane
+from moanon.experiment.showing import read_plane
 from tests.search.people import AGE_AND_SIZE, COLUMNS, config_text, people_frame
 
 

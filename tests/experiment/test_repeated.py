@@ -40,7 +40,7 @@ def part_of(front: Front, rows: list[int]) -> Front:
         front,
         recodings=front.recodings.take(chosen),
         measures={name: column[chosen] for name, column in front.measures.items()},
-        blocks=tuple(front.blocks[row] for row in rows),
+        labels=tuple(front.labels[row] for row in rows),
     )
 
 
@@ -62,12 +62,14 @@ def test_seeds_have_folders_and_their_union_stands_above(config: Path) -> None:
         (only.search.seed, f"all/seed-{only.search.seed}"),
         (only.search.seed + 1, f"all/seed-{only.search.seed + 1}"),
     ]
-    runs = {one.search.seed: Experiment.prepare(one).run().fronts for one in seeds}
+    runs = {one.search.seed: Experiment.prepare(one).run().runs for one in seeds}
     (union,) = write_union(only, runs, force=False).values()
     assert pairs(load_front("all")) == pairs(union)
     record = json.loads(Path("all/run.json").read_text())
     assert record["seeds"] == sorted(runs)
-    spread = spread_of({seed: next(iter(found.values())) for seed, found in runs.items()}, union)
+    spread = spread_of(
+        {seed: next(iter(found.values())).front for seed, found in runs.items()}, union
+    )
     for best, middle, worst, together in spread.values():
         assert best is not None
         assert middle is not None
@@ -77,7 +79,7 @@ def test_seeds_have_folders_and_their_union_stands_above(config: Path) -> None:
 
 def test_several_limits_are_united_one_by_one(config: Path) -> None:
     (only,) = plan(["people.yaml"], etas=(0.0, 0.2), out="all")
-    runs = {one.search.seed: Experiment.prepare(one).run().fronts for one in repeat(only, 2)}
+    runs = {one.search.seed: Experiment.prepare(one).run().runs for one in repeat(only, 2)}
     unions = write_union(only, runs, force=False)
     assert {path.name for path in Path("all").iterdir()} >= {"eta-0.0", "eta-0.2", "comparison.csv"}
     for eta, union in unions.items():

@@ -364,7 +364,7 @@ def test_a_front_comes_back_as_it_was(front: Front, tmp_path: Path) -> None:
     assert again.to_frame().equals(front.to_frame())  # to the last bit
     assert np.array_equal(again.recodings.genomes, front.recodings.genomes)
     assert np.array_equal(again.recodings.thresholds, front.recodings.thresholds)
-    assert again.blocks == front.blocks
+    assert again.labels == front.labels
     assert again.found == front.found
     last = len(front)
     assert again.release(last).to_frame().equals(front.release(last).to_frame())

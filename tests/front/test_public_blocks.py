@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from moanon.data.domain import NOT_SHOWN
-from moanon.experiment.finished import load_generalization, read_rows
+from moanon.experiment.finished import open_generalization
 from moanon.experiment.optimization import optimize
 from moanon.front import Front
 from moanon.front.results import _agree
@@ -45,7 +45,7 @@ def test_labels_that_reveal_suppressed_values_are_not_shown(
     front = front_of(rule, ZIPS)
     declared = "group" in rule and "rest" not in rule
     seen = set()
-    for number, blocks in zip(front.ids.tolist(), front.blocks, strict=True):
+    for number, blocks in zip(front.ids.tolist(), front.labels, strict=True):
         grouping = front.grouping(number)
         kept = set(grouping.labels["x"][grouping.kept].tolist())
         public = set(blocks["x"])
@@ -69,11 +69,12 @@ def test_stored_results_serve_rows_with_values_that_they_do_not_name(
     texts = [path.read_text() for path in Path("results").iterdir() if path.suffix == ".json"]
     assert not any("99777" in text or "99001" in text for text in texts)
     front = load_front("results")
-    finest = next(n for n in front.ids.tolist() if NOT_SHOWN in front.blocks[n - 1]["zip"])
+    finest = next(n for n in front.ids.tolist() if NOT_SHOWN in front.labels[n - 1]["zip"])
     assert front.release(finest).grouping.kept.any()
     pd.DataFrame({"zip": ["99777"] * 4 + ["13053"] * 4}).to_csv("later.csv", index=False)
     Path("people.csv").unlink()
-    release = load_generalization("results").apply(finest, read_rows("results", "later.csv"))
+    opened = open_generalization("results", finest)
+    release = opened.front.apply(finest, opened.read_rows("later.csv"))
     assert set(release.grouping.labels["zip"].tolist()) == {"99***", "13053"}
 
 

@@ -251,7 +251,7 @@ def _shown(folder: Path) -> set[str]:
                 start, stop = block[front.instance.layout.columns.index("town")]
                 found |= {tree.leaves[start]} if stop - start == 1 else set()
         else:
-            found |= set(front.blocks[number - 1]["town"])
+            found |= set(front.labels[number - 1]["town"])
     return found
 
 

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import Grouping
+from moanon.measures import MEASURES
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from moanon.recoding import BOXES, LocalRecodings
@@ -207,18 +208,33 @@ def mismatches(case: Case) -> list[str]:
     found += _differences("the release", promised, oracle)
     if not {"k", "loss", "suppressed"} <= promised.keys() & said.keys():
         found.append("k, loss and suppressed rows are not stated")
+    if bool(certificate.sensitive) != any(MEASURES[name].models for name in promised):
+        found.append("models are stated without a sensitive column, or the other way round")
+    record = release.record(certificate)["measures"]
+    found += _differences("the record", {name: float(record[name]) for name in record}, oracle)
+    stated = {name: float(v) for (name, column), v in certificate.values.items() if not column}
+    public = {name: v for name, v in oracle.items() if not _is_beside_table(name)}
+    found += _differences("the certificate", stated, public)
+    declared = all(domain.is_declared for domain in instance.layout.domains.values())
+    if ("gl" in stated, certificate.loss is not None) != (declared, declared):
+        found.append("losses are certified though they follow from the table, or left out")
     for name in instance.table.sensitive:
-        public = _beside_released(naive.sensitive_rows(instance, name), kept)
+        public = _beside_released(naive.sensitive_rows(instance, name), kept, c)
         found += _differences("the certificate", certificate.privacy_of(name), public)
+        if missing := public.keys() - certificate.privacy_of(name).keys():
+            found.append(f"{', '.join(missing)} of {name} are not certified")
     return found
 
 
-def _beside_released(values: Sequence[Any], kept: list[list[int]]) -> dict[str, float]:
-    """Models of a sensitive column that compare groups with the released rows."""
+def _is_beside_table(name: str) -> bool:
+    """Whether a measure compares with all rows of the table, which a certificate does not know."""
+    return name in MEASURES and MEASURES[name].beside_table
+
+
+def _beside_released(values: Sequence[Any], kept: list[list[int]], c: Fraction) -> dict[str, float]:
+    """Every model of a sensitive column where groups are compared with the released rows."""
     groups = [[values[row] for row in rows] for rows in kept]
-    released = [value for group in groups for value in group]
-    found = naive_measures.column_models(groups, released)
-    return {name: found[name] for name in naive_measures.BESIDE}
+    return naive_measures.column_models(groups, [v for group in groups for v in group], c)
 
 
 def _read(path: Path, *, defused: bool) -> tuple[list[str], list[tuple[str, ...]]]:

@@ -16,11 +16,12 @@ from moanon.kernels.thresholds import GIVEN
 from moanon.measures.evaluate import _evaluate, suppress_groups
 from moanon.measures.scores import Demand, group_rule
 from moanon.measures.suppression import Suppression
-from tests.strategies import instances, populations, rich_instances
+from tests.strategies import few, instances, populations, rich_instances
 
 ETAS = st.sampled_from([0.0, 0.2, 0.5])
 
 
+@few
 @given(st.data())
 def test_groups_by_sizes_alone(data):
     instance = data.draw(instances())

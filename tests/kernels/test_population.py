@@ -28,7 +28,7 @@ from moanon.measures import MEASURES
 from moanon.measures.scores import Demand, demand_of, group_rule
 from moanon.measures.suppression import Suppression
 from tests.checkout import REPOSITORY
-from tests.strategies import instances, populations, rich_instances
+from tests.strategies import few, instances, populations, rich_instances
 
 
 def same(one: RawScores, other: RawScores) -> bool:
@@ -116,6 +116,7 @@ def test_of_wide_and_pair_roots_the_faster_one_is_taken():
     assert len(JoinTree.build(many.astype(np.uint16), [4] * 40).shape.parts)
 
 
+@few
 @given(st.data())
 def test_threads_change_nothing(data):
     instance = data.draw(rich_instances())
@@ -126,6 +127,7 @@ def test_threads_change_nothing(data):
     assert same(one, three)
 
 
+@few
 @given(st.data())
 def test_lists_and_histograms_give_the_same(data):
     instance = data.draw(rich_instances())

@@ -14,11 +14,11 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.engines import read_table
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
+from moanon.learning.lessons import Target
 from moanon.learning.study import Key, Record, Study
-from moanon.learning.target import Target
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
+from moanon.release.solution import Anonymization
 from moanon.search.archive import front_of
 from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.local import LocalSearch
@@ -58,27 +58,34 @@ def instance_of(frame: pd.DataFrame, roles: Mapping[str, str] | None = None) -> 
     return Instance.build(read_table(frame, roles or ROLES), SPECS, label="ill")
 
 
-def stored(instance: Instance, least_k: int, eta: float, *, local: bool = False) -> StoredSolution:
-    """The solution of the least loss with at least that k."""
+def front_found(instance: Instance, eta: float, *, local: bool = False) -> Front:
+    """All solutions between k and loss."""
     problem = AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", eta))
     if local:
         found = LocalSearch(problem)
         run_search(found, Stop())
-        front = found.front(100)
-    else:
-        search = ExhaustiveSearch(problem)
-        run_search(search, Stop())
-        front = front_of(problem, search.archive, 100)
+        return found.front(100)
+    search = ExhaustiveSearch(problem)
+    run_search(search, Stop())
+    return front_of(problem, search.archive, 100)
+
+
+def stored(instance: Instance, least_k: int, eta: float, *, local: bool = False) -> Anonymization:
+    """The solution of the least loss with at least that k."""
+    front = front_found(instance, eta, local=local)
     number = int(np.flatnonzero(front.measures["k"] >= least_k)[0]) + 1
-    return StoredSolution("local" if local else "global", instance, front, number)
+    name = "local" if local else "global"
+    return Anonymization(name, name, instance, solution=front.chosen(number))
 
 
-def mondrian(instance: Instance, k: int) -> BaselineRelease:
+def mondrian(instance: Instance, k: int) -> Anonymization:
     """Mondrian at one k."""
     grouping = find_baseline("mondrian").run(instance, k).grouping(instance)
     recodings = LocalRecodings.of_groupings([grouping])
     front = Front.of_recodings(instance, Suppression("limit"), ("k", "loss"), recodings)
-    return BaselineRelease(f"mondrian-{k}", instance, front, 1, "mondrian", k)
+    name = f"mondrian-{k}"
+    made_by = "mondrian", k, dict[str, Any]()
+    return Anonymization(name, name, instance, solution=front.chosen(1), made_by=made_by)
 
 
 def studied(*anonymizations: Anonymization, threads: int = 1, **settings: Any) -> dict[Key, Record]:

@@ -11,17 +11,18 @@ import pytest
 
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.learning.anonymizations import Anonymization, StoredSolution, in_proportion
-from moanon.learning.lessons import raw_lesson, released_lesson
+from moanon.learning import lessons
+from moanon.learning.lessons import Target, anew, in_proportion, raw_lesson, released_lesson
 from moanon.learning.models import learn
 from moanon.learning.study import Key, Record
-from moanon.learning.target import Target
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
+from moanon.release.solution import Anonymization
 from tests.learning.patients import (
     PLACES,
     ROLES,
     SIZES,
+    front_found,
     instance_of,
     mondrian,
     patients_frame,
@@ -65,9 +66,9 @@ def test_held_out_rows_take_no_part_in_the_anonymization(kind: str) -> None:
     taught, k = _raw(each, target, held_out)
     instance = instance_of(others)
     training = instance.over(instance.table.only(~held_out))
-    again = each.anew(training)
+    again = anew(each, training)
     assert again is not None
-    same = each.anew(each.instance.over(each.instance.table.only(~held_out)))
+    same = anew(each, each.instance.over(each.instance.table.only(~held_out)))
     assert same is not None
     assert (again.row_group == same.row_group).all()
     assert (again.kept == same.kept).all()
@@ -86,14 +87,13 @@ def test_training_rows_are_released_with_a_k_in_proportion(kind: str) -> None:
     assert np.unique(quasi, axis=0, return_counts=True)[1].min() == k
 
 
-def _global(instance: Instance, genome: str, size: int) -> StoredSolution:
+def _global(instance: Instance, genome: str, size: int) -> Anonymization:
     """A solution with some blocks, and groups suppressed that are smaller than a size."""
     rule = Suppression("limit", 0.5)
     bits = np.array([[int(bit) for bit in genome]], dtype=np.uint8)
     recodings = GlobalRecodings(bits, np.array([[size, 0]]), rule)
-    return StoredSolution(
-        "global", instance, Front.of_recodings(instance, rule, ("k", "loss"), recodings), 1
-    )
+    front = Front.of_recodings(instance, rule, ("k", "loss"), recodings)
+    return Anonymization("global", "global", instance, solution=front.chosen(1))
 
 
 def _sized(*sizes: int) -> Instance:
@@ -119,9 +119,9 @@ def test_a_global_solution_suppresses_the_share_that_it_did(
     instance = _sized(100, 20, 10, 4)
     genome = "1" * instance.layout.bits
     solution = _global(instance, genome, k)
-    assert solution.stated()["suppressed"] == dropped
+    assert solution.measures["suppressed"] == dropped
     held_out = np.arange(134) % 4 == 1
-    made = solution.anew(instance.over(instance.table.only(~held_out)))
+    made = anew(solution, instance.over(instance.table.only(~held_out)))
     assert made is not None
     assert sorted(made.sizes[made.kept].tolist(), reverse=True) == kept
 
@@ -129,7 +129,7 @@ def test_a_global_solution_suppresses_the_share_that_it_did(
 def test_a_row_that_is_alone_is_not_released_though_nothing_was_suppressed() -> None:
     instance = _sized(30, 2)
     solution = _global(instance, "1" * instance.layout.bits, 2)
-    made = solution.anew(instance.over(instance.table.only(np.arange(32) != 31)))
+    made = anew(solution, instance.over(instance.table.only(np.arange(32) != 31)))
     assert made is not None
     assert made.sizes[made.kept].tolist() == [30]
 
@@ -147,11 +147,11 @@ def test_twins_that_are_held_out_do_not_count() -> None:
     held_out = np.arange(200) >= 100
     release = mondrian(instance_of(twice), 2)
     training = release.instance.over(release.instance.table.only(~held_out))
-    made = release.anew(training)
+    made = anew(release, training)
     assert made is not None
     # All rows are two of each; among the first hundred, pairs must be made of others.
     assert np.bincount(made.row_group).min() >= 2
-    alone = mondrian(instance_of(frame), 2).whole()
+    alone = mondrian(instance_of(frame), 2).grouping
     assert sorted(made.sizes.tolist()) == sorted(alone.sizes.tolist())
 
 
@@ -181,26 +181,19 @@ def test_other_held_out_rows_change_nothing_of_what_is_learned(model: str) -> No
 
 def test_suppressed_rows_are_absent() -> None:
     instance = instance_of(patients_frame())
-    solution = stored(instance, 8, 0.2)
-    suppressed = solution.front.measures["suppressed"]
-    solution = replace(solution, number=int(suppressed.argmax()) + 1)
-    grouping = solution.whole()
+    front = front_found(instance, 0.2)
+    number = int(front.measures["suppressed"].argmax()) + 1
+    solution = Anonymization("global", "global", instance, solution=front.chosen(number))
+    grouping = solution.grouping
     assert grouping.suppressed > 0
     target = Target.of(instance.table, "ill", SHARE)
     lesson = released_lesson(solution, target, target.held_out(SHARE, 1, 0))
     assert len(lesson.training[1]) + len(lesson.test[1]) == grouping.kept_rows
 
 
-class _Unreleasable(StoredSolution):
-    def anew(self, instance: Instance) -> None:
-        return None
-
-
-def test_what_cannot_be_released_teaches_nothing() -> None:
-    solution = stored(instance_of(patients_frame()), 5, 0.0)
-    records = studied(
-        _Unreleasable(solution.name, solution.instance, solution.front, solution.number)
-    )
+def test_what_cannot_be_released_teaches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lessons, "anew", lambda each, instance: None)
+    records = studied(stored(instance_of(patients_frame()), 5, 0.0))
     assert records[0, "global", ""]["train_rows"] == 0
     assert records[0, "global", ""]["measures"] == {"suppressed": 300}
     accuracy, area, loss = records[0, "global", "logistic"]["scores"]

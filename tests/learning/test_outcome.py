@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from moanon.learning.outcome import which_tell
+from moanon.learning.study import which_tell
+from tests.strategies import few
 
 
 def _outcome(drops: list[float], **measures: list[float]) -> Any:
@@ -63,6 +64,7 @@ def test_releases_without_a_measure_are_left_out() -> None:
     assert row["releases"] == 3
 
 
+@few
 @given(
     st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=3, max_size=12).filter(
         lambda pairs: all(len({pair[side] for pair in pairs}) > 1 for side in (0, 1))

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from moanon.errors import ConfigError
-from moanon.learning.outcome import StudyOutcome
-from moanon.learning.study import Key, Record, Study
-from moanon.learning.target import Target
+from moanon.learning.lessons import Target
+from moanon.learning.study import Key, Record, Study, StudyOutcome
 from tests.learning.patients import instance_of, mondrian, patients_frame, studied
 
 

@@ -9,7 +9,7 @@ import pytest
 from moanon.data.table import Table
 from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError
-from moanon.learning.target import NO_CLASS, Target
+from moanon.learning.lessons import NO_CLASS, Target
 
 
 def _table(values: list[str | None], role: str = "insensitive") -> Table:

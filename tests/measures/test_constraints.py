@@ -20,7 +20,7 @@ from moanon.measures.evaluate import Evaluator, suppress_groups
 from moanon.measures.suppression import Suppression
 from tests import naive_measures
 from tests.measures.tables import table_of
-from tests.strategies import populations, rich_instances
+from tests.strategies import few, populations, rich_instances
 
 #: A bound on every measure that groups have a value of, which some meet and some do not.
 BOUNDS = [
@@ -45,6 +45,7 @@ def rows_of(groups: Grouping) -> list[list[int]]:
     return [np.flatnonzero(groups.row_group == g).tolist() for g in range(len(groups.sizes))]
 
 
+@few
 @given(st.data())
 def test_groups_that_fail_are_suppressed_within_the_limit(data):
     instance = data.draw(rich_instances())

@@ -19,7 +19,7 @@ from moanon.measures.evaluate import Evaluator, Scores
 from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression, row_limit
 from tests import naive
-from tests.strategies import instances, populations
+from tests.strategies import few, instances, populations
 
 ETAS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9, 0.99]
 
@@ -79,6 +79,7 @@ def test_keeping_everything_agrees_with_the_oracle(data):
         check_losses(scores, i, groups, groups)
 
 
+@few
 @given(st.data())
 def test_suppression_within_a_limit_agrees_with_the_oracle(data):
     instance = data.draw(instances())
@@ -102,6 +103,7 @@ def test_suppression_below_weighted_k_agrees_with_the_oracle(data):
 
 
 @pytest.mark.parametrize("diversity", ["distinct", "frequency"])
+@few
 @given(data=st.data())
 def test_suppression_below_the_mean_diversity_agrees_with_the_oracle(diversity, data):
     instance = data.draw(instances(sensitive=data.draw(st.integers(1, 2))))
@@ -117,6 +119,7 @@ def test_suppression_below_the_mean_diversity_agrees_with_the_oracle(diversity, 
 
 @pytest.mark.parametrize("safety", ["ordered", "strict"])
 @pytest.mark.parametrize("prefer", ["k", "l"])
+@few
 @given(data=st.data())
 def test_safety_agrees_with_the_oracle(safety, prefer, data):
     instance = data.draw(instances(sensitive=data.draw(st.integers(1, 2))))

@@ -20,7 +20,7 @@ from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.measures.tables import measured
-from tests.strategies import Fixed, populations, rich_instances
+from tests.strategies import Fixed, few, populations, rich_instances
 
 NAMES = [
     "gl_weighted",
@@ -39,6 +39,7 @@ EXACT = ["absdist", "dm", "cm"]
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3])
+@few
 @given(data=st.data())
 def test_every_loss_agrees_with_the_oracle(eta, data):
     instance = data.draw(rich_instances())

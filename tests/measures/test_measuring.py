@@ -21,9 +21,10 @@ from moanon.measures.evaluate import Evaluator, measure_grouping, meet_constrain
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
 from tests.compare.source import without_meaning
-from tests.strategies import boxes, instances, populations, rich_instances
+from tests.strategies import boxes, few, instances, populations, rich_instances
 
 
+@few
 @given(st.data())
 def test_a_genomes_groups_measure_as_the_genome(data):
     instance = data.draw(rich_instances())
@@ -51,6 +52,7 @@ def test_a_genomes_groups_measure_as_the_genome(data):
         assert found == expected  # to the last bit
 
 
+@few
 @given(st.data())
 def test_diversity_and_its_constant_are_those_of_the_rule(data):
     instance = data.draw(rich_instances())

@@ -21,7 +21,7 @@ from moanon.measures.evaluate import Evaluator, measure_grouping
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.measures.tables import measured, table_of
-from tests.strategies import populations, rich_instances
+from tests.strategies import few, populations, rich_instances
 
 NAMES = [name for name, m in MEASURES.items() if m.of.__module__ == people.__name__]
 
@@ -35,6 +35,7 @@ def assert_indices_are_the_oracles(
         assert value == pytest.approx(expected[name], rel=1e-9, abs=1e-6), name
 
 
+@few
 @given(st.data())
 def test_every_index_agrees_with_the_oracle_under_a_limit(data):
     instance = data.draw(rich_instances())
@@ -50,6 +51,7 @@ def test_every_index_agrees_with_the_oracle_under_a_limit(data):
         )
 
 
+@few
 @given(st.data())
 def test_every_index_agrees_with_the_oracle_at_every_step(data):
     instance = data.draw(rich_instances())

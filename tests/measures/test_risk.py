@@ -15,12 +15,13 @@ from moanon.measures import MEASURES
 from moanon.measures.evaluate import Evaluator, measure_grouping
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
-from tests.strategies import instances, populations
+from tests.strategies import few, instances, populations
 
 NAMES = ["risk_mean", "risk_max", "risk_share"]
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3])
+@few
 @given(data=st.data())
 def test_every_risk_agrees_with_the_oracle(eta, data):
     instance = data.draw(instances())

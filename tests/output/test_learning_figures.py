@@ -7,18 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from moanon.learning.outcome import StudyOutcome, which_tell
-from moanon.learning.study import Study
-from moanon.learning.target import Target
+from moanon.learning.lessons import Target
+from moanon.learning.study import Study, StudyOutcome, which_tell
 from moanon.output.page import learning_html
-from moanon.output.release_figures import plot_scores, plot_telling, source_of
+from moanon.output.release_figures import plot_scores, plot_telling
 from tests.learning.patients import instance_of, mondrian, patients_frame, studied
 
 
 @pytest.fixture(scope="module")
 def outcome() -> StudyOutcome:
     instance = instance_of(patients_frame(200))
-    releases = [replace(mondrian(instance, k), name=f"mondrian#{k}") for k in (2, 5, 10)]
+    releases = [
+        replace(mondrian(instance, k), name=f"mondrian#{k}", source="mondrian") for k in (2, 5, 10)
+    ]
     target = Target.of(instance.table, "ill", 0.25)
     study = Study(releases, target, ("logistic",), repeats=2, test_share=0.25)
     return StudyOutcome(study, studied(*releases))
@@ -50,11 +51,6 @@ def test_too_few_releases_are_no_error(outcome: StudyOutcome) -> None:
     )
     (ax,) = plot_telling(which_tell(few)).axes
     assert ax.texts[0].get_text() == "too few releases, or all alike"
-
-
-def test_a_release_belongs_to_its_folder() -> None:
-    assert source_of("results/a#17") == "results/a"
-    assert source_of("b#c.csv") == "b#c.csv"
 
 
 def test_what_comes_from_data_is_text_on_the_page(outcome: StudyOutcome) -> None:

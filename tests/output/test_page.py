@@ -90,7 +90,7 @@ def test_every_solution_is_there_with_all_its_measures(front: Front, page: str) 
 
 def test_the_labels_of_every_solution_can_be_put_together_again(front: Front, page: str) -> None:
     (told,) = data_of(page)["tabs"]
-    for i, blocks in enumerate(front.blocks):
+    for i, blocks in enumerate(front.labels):
         for column, way in zip(told["columns"], told["ways"][i], strict=True):
             number, places, widths = column["ways"][way]
             labels = tuple(column["labels"][place] for place in places)
@@ -101,7 +101,7 @@ def test_the_labels_of_every_solution_can_be_put_together_again(front: Front, pa
 def test_what_solutions_share_is_told_once(front: Front, page: str) -> None:
     (told,) = data_of(page)["tabs"]
     for column in told["columns"]:
-        distinct = {blocks[column["name"]] for blocks in front.blocks}
+        distinct = {blocks[column["name"]] for blocks in front.labels}
         assert len(column["ways"]) == len(distinct)
         assert len(column["labels"]) == len({label for labels in distinct for label in labels})
 
@@ -130,7 +130,7 @@ def test_long_lists_of_labels_are_counted_not_told(tab: Tab) -> None:
     labels = tuple(str(i) for i in range(MAX_LABELS + 50))
     blocks = ({"many": labels}, *({"many": ("*",)} for _ in range(len(tab.front) - 1)))
     told = data_of(
-        report_html([replace(tab, front=replace(tab.front, instance=None, blocks=blocks))])
+        report_html([replace(tab, front=replace(tab.front, instance=None, labels=blocks))])
     )
     (column,) = told["tabs"][0]["columns"]
     assert [number for number, _, _ in column["ways"]] == [MAX_LABELS + 50, 1]
@@ -196,7 +196,7 @@ def test_hostile_values_add_no_element_and_no_attribute(page: str, hostile_tab: 
 
 def test_hostile_values_arrive_as_they_are(hostile_tab: Tab) -> None:
     (told,) = data_of(report_html([hostile_tab]))["tabs"]
-    assert [column["name"] for column in told["columns"]] == list(hostile_tab.front.blocks[0])
+    assert [column["name"] for column in told["columns"]] == list(hostile_tab.front.labels[0])
     assert told["title"] == HOSTILE[1]
     assert told["config"] == "\n".join(HOSTILE)
     assert told["marks"] == {"3": HOSTILE[5]}
@@ -277,6 +277,6 @@ def test_nothing_to_show_is_refused(tab: Tab) -> None:
     with pytest.raises(OutputError, match="a report needs at least one front"):
         report_html([])
     nothing = tab.front.recodings.take(np.zeros(0, dtype=np.int64))
-    none = replace(tab.front, recodings=nothing, blocks=())
+    none = replace(tab.front, recodings=nothing, labels=())
     with pytest.raises(OutputError, match="front 'people' has no solutions"):
         report_html([replace(tab, front=none)])

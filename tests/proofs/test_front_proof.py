@@ -21,7 +21,7 @@ from tests.search.people import (
     people,
     problem_of,
 )
-from tests.strategies import instances
+from tests.strategies import few, instances
 
 
 def prove(proof: FrontProof, most: int = 10**9) -> FrontProof:
@@ -37,6 +37,7 @@ def shares(proof: FrontProof) -> dict[int, float]:
     return {k: loss / proof.table.whole for _, k, loss in proof.steps()}
 
 
+@few
 @given(instances(most_rows=30, sensitive=0), st.sampled_from([0.0, 0.1, 0.3]))
 def test_a_poor_front_becomes_the_exact_one(instance, eta):
     assume(2 <= instance.layout.count() <= 300)

@@ -26,7 +26,7 @@ from moanon.proofs.cut_table import ProofTable
 from moanon.proofs.proof import Experience, Proof
 from tests import naive
 from tests.search.people import people
-from tests.strategies import instances
+from tests.strategies import few, instances
 
 ETAS = (0.0, 0.05, 0.1, 0.3, 0.6)
 
@@ -72,6 +72,7 @@ def test_bounds_are_never_above_the_truth_and_equal_to_it_at_the_end(instance, e
     assert Fraction(proof.best, table.whole) == truth
 
 
+@few
 @given(instances(most_rows=20, sensitive=0), st.sampled_from(ETAS), st.data())
 def test_no_completion_of_a_partly_decided_genome_is_below_its_bound(instance, eta, data):
     assume(instance.layout.bits > 0 and instance.layout.count() <= 200)

@@ -27,11 +27,9 @@ from moanon.engines.duck import DuckSession
 from moanon.engines.stores import HeldRows
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
 from moanon.grouping import Grouping
-from moanon.measures import MEASURES
-from moanon.measures.evaluate import measure_grouping
-from moanon.measures.suppression import Suppression
 from moanon.release import applied
-from tests.release.tables import SIZES, releases, shirts, values_of
+from tests.release.tables import SIZES, one_database, releases, shirts, values_of
+from tests.strategies import few
 
 
 def names_in(folder: Path) -> list[str]:
@@ -208,27 +206,6 @@ def test_the_all_zeros_genome_shows_stars() -> None:
     assert Release.of(shirts(), [0, 0]).to_frame()["size"].tolist() == ["*"] * 5
 
 
-# -- what is promised ------------------------------------------------------------------------------
-
-
-@given(releases())
-def test_a_release_measures_as_promised(made: tuple[Release, int]) -> None:
-    release, _ = made
-    rule = Suppression(recursive_c=release.recursive_c)
-    found = measure_grouping(release.grouping.released(), rule)
-    promised = release.promised
-    for name in ("k", "suppressed", "groups", "gl", "sl", "loss"):
-        assert found[name] == pytest.approx(promised[name, ""], rel=1e-12, abs=1e-12)
-    assert found["weighted_k_kept"] == pytest.approx(float(promised["weighted_k_kept", ""]))
-    assert promised["rows", ""] == len(np.flatnonzero(release.grouping.is_kept))
-    columns = release.instance.table.sensitive
-    models = {name for name, _ in promised if MEASURES.get(name, MEASURES["k"]).models}
-    assert bool(models) == bool(columns)
-    for name in models:
-        worst = min if MEASURES[name].higher_is_better else max
-        assert found[name] == worst(promised[name, column] for column in columns)
-
-
 # -- what is refused ------------------------------------------------------------------------------
 
 
@@ -287,6 +264,7 @@ def test_rows_are_shuffled_by_a_seed_that_nobody_knows_unless_told(tmp_path: Pat
     assert len(texts) > 1  # all nine alike: once in 120 ** 8
 
 
+@few
 @given(releases(), st.data(), st.sampled_from(["absent", "star"]), st.booleans())
 def test_the_order_of_a_seed_says_nothing_about_that_of_the_source(
     made: tuple[Release, int], data: st.DataObject, suppressed: Any, safe: bool
@@ -303,7 +281,7 @@ def test_the_order_of_a_seed_says_nothing_about_that_of_the_source(
     assert release.grouping.genome is not None
     other = Release.of(turned, release.grouping.genome, k=k, recursive_c=release.recursive_c)
     options = {"suppressed": suppressed, "spreadsheet_safe": safe, "shuffle": 3}
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, one_database():
         paths = [Path(folder) / name for name in ("one.csv", "two.csv")]
         for each, path in zip((release, other), paths, strict=True):
             each.write(path, **options)

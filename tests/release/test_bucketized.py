@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter, defaultdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from moanon.data.domain import IntervalSpec
 from moanon.engines import read_table
 from moanon.errors import CertificateError, OutputError
 from moanon.genome import Instance
-from moanon.grouping import Grouping
 from moanon.release import Release
 from moanon.release.bucketized import PRESENCE, BucketizedRelease
-from tests import naive, naive_measures
-from tests.strategies import boxes, rich_instances
 
 FRAME = pd.DataFrame(
     {
@@ -90,40 +83,6 @@ def test_the_record_has_buckets_beside_the_whole_table(tmp_path: Path) -> None:
         "config": "ab12",
         "output": certificate.digests["r.csv"],
     }
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.data())
-def test_every_model_of_buckets_is_the_oracles(data: st.DataObject) -> None:
-    instance = data.draw(rich_instances(20))
-    grouping = Grouping.of_boxes(instance, *data.draw(boxes(instance)))
-    plain = Release(grouping)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "r.csv"
-        certificate = BucketizedRelease(plain).write(path)
-        shown = lines(path)[1:]
-        told = lines(path.with_name("r.sensitive.csv"))[1:]
-    groups = naive.members(grouping)
-    assert sorted(Counter(row[-1] for row in shown).values()) == sorted(map(len, groups))
-    values = {name: naive.sensitive_rows(instance, name) for name in instance.table.sensitive}
-    for name, column in values.items():
-        buckets: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for bucket, of, value, rows in told:
-            if of == name:
-                buckets[bucket][value] = int(rows)
-        slow = [Counter(column[i] or "(missing)" for i in members) for members in groups]
-        keyed = [sorted(each.items()) for each in buckets.values()]
-        assert sorted(keyed) == sorted(sorted(each.items()) for each in slow)
-        here = [[column[i] for i in members] for members in groups]
-        found = certificate.models[name]
-        assert found["l_distinct"] == min(map(naive.distinct_l, here))
-        assert found["alpha"] == float(max(map(naive_measures.alpha, here)))
-        released = [value for each in here for value in each]
-        js = max(naive_measures.js_divergence(each, released) for each in here)
-        assert found["t_js"] == pytest.approx(js, rel=1e-9, abs=1e-12)
-        js = max(naive_measures.js_divergence(each, column) for each in here)
-        hidden = plain.record(certificate)["columns"][name]
-        assert hidden["t_js"] == pytest.approx(js, rel=1e-9, abs=1e-12)
 
 
 def test_a_table_may_have_a_column_called_bucket(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from moanon import Instance, IntervalSpec, OrderedSpec, Release, read_table
 from moanon.data.file_form import defuse, is_formula
 from moanon.release.readback import undefuse
 from tests.release.tables import shirts
+from tests.strategies import few
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,7 @@ def test_no_defused_cell_is_run(text: str) -> None:
         assert isinstance(float(shown), float)  # a plain number is all that may begin so
 
 
+@few
 @given(st.lists(st.none() | TEXTS | FORMULAS, min_size=1), st.booleans())
 def test_csv_cells_are_read_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str | None], safe: bool

@@ -17,6 +17,7 @@ from moanon.errors import ConfigError, DataError, OutputError
 from moanon.grouping import Grouping
 from moanon.release import read_released
 from tests.release.tables import one_database, releases
+from tests.strategies import few
 
 PEOPLE = pd.DataFrame(
     {
@@ -63,6 +64,7 @@ def losses(found: Grouping) -> list[float]:
 # -- our own files -------------------------------------------------------------------------------
 
 
+@few
 @given(
     releases(),
     st.sampled_from([".csv", ".parquet"]),

@@ -17,6 +17,7 @@ from moanon.data.domain import DomainSpec
 from moanon.errors import DataError, OutputError
 from moanon.release.released_rows import fit_rows
 from tests.release.tables import apply_to, instances
+from tests.strategies import few
 
 ROLES = {"age": "quasi", "size": "quasi", "place": "quasi", "ill": "sensitive"}
 SPECS: dict[str, DomainSpec] = {
@@ -192,6 +193,7 @@ def test_neither_source_is_replaced(tmp_path: Path) -> None:
 # -- laws ----------------------------------------------------------------------------------------
 
 
+@few
 @given(instances(), st.data())
 def test_rows_of_the_table_itself_are_released_alike(
     instance: Instance, data: st.DataObject

@@ -133,8 +133,8 @@ def test_every_release_with_sets_measures_as_the_front_says(front: Front, tmp_pa
 def test_fronts_with_sets_come_back_from_their_folder(front: Front, tmp_path: Path) -> None:
     front.save(tmp_path)
     again = Front.load(tmp_path, front.instance)
-    assert again.blocks == front.blocks
-    assert any(label.startswith("{") for blocks in again.blocks for label in blocks["place"])
+    assert again.labels == front.labels
+    assert any(label.startswith("{") for blocks in again.labels for label in blocks["place"])
 
 
 def test_new_rows_are_shown_as_sets(front: Front) -> None:

@@ -117,7 +117,7 @@ def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> 
 def test_rows_outside_leave_sums_over_people_unknown(first: Instance) -> None:
     message = (
         r"^solution 1 on DataFrame leaves 3 rows outside the domains, and whether it meets the "
-        r"constraint size_rank cannot be told then"
+        r"constraint size_rank is not known then"
     )
     bounds = {"size_rank": 1e9}
     with pytest.raises(OutputError, match=message):

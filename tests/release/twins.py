@@ -45,11 +45,10 @@ ROLES = {
     "note": "insensitive",
     "seen": "insensitive",
 }
-#: Where rows are; all but the first go through a file or a database.
-PLACES = (
-    *("frame", "csv", "csv out of core", "parquet", "parquet out of core"),
-    *("xlsx", "sqlite"),
-)
+#: Where rows can be besides frames and Parquet files, without a type for each column. Under a limit
+#: of memory the rows of a text file stay there.
+TEXTS = ("csv", "csv out of core", "xlsx", "sqlite")
+PLACES = ("frame", "parquet", *TEXTS)
 
 
 @dataclass(frozen=True)
@@ -343,15 +342,15 @@ def placed(twins: Twins, frame: pd.DataFrame, place: str, folder: Path) -> Insta
     folder.mkdir(exist_ok=True)
     if place == "frame":
         return twins.instance(frame)
-    core = {"memory": "200MB"} if place.endswith("out of core") else {}
     if place.startswith("csv"):
+        core = {"memory": "200MB"} if place.endswith("out of core") else {}
         path = folder / "table.csv"
         texts(frame).to_csv(path, index=False)
         return twins.instance(frame, source=path, name="table", **core)
-    if place.startswith("parquet"):
+    if place == "parquet":
         path = folder / "table.parquet"
         parquet.write_table(_with_schema(twins, frame), path)
-        return twins.instance(frame, source=path, name="table", **core)
+        return twins.instance(frame, source=path, name="table")
     if place == "xlsx":
         path = folder / "table.xlsx"
         _write_sheet(frame, path)

@@ -22,7 +22,7 @@ from moanon.search.archive import undominated
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.problem import AnonymizationProblem
 from tests.search.people import exact_archive, problem_under
-from tests.strategies import instances
+from tests.strategies import few, instances
 
 #: Half a dozen tables show what more of them show again.
 SEEDS = [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 12))]
@@ -122,6 +122,7 @@ def test_no_genome_is_evaluated_twice(monkeypatch):
     assert len(seen) == len(set(seen)) == 1_500
 
 
+@few
 @given(st.data())
 def test_children_are_valid(data):
     instance = data.draw(instances())

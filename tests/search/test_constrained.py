@@ -24,7 +24,7 @@ from moanon.search.pymoo_search import PymooSearch
 from moanon.search.running import run_search
 from moanon.search.search import Stop
 from tests.search.people import ONE_BIT, exact_archive, people
-from tests.strategies import populations, rich_instances
+from tests.strategies import few, populations, rich_instances
 
 BOUNDS = {"k": 4, "l_entropy": 2.0, "t_closeness": 0.3, "loss": 0.7}
 
@@ -84,6 +84,7 @@ def test_every_point_is_feasible_or_the_nearest_of_its_genome(data):
     assert (scores.field("suppressed") <= 0.3 * instance.table.rows).all()
 
 
+@few
 @given(st.data())
 def test_pairs_under_constraints_measure_as_they_say(data):
     instance = data.draw(rich_instances())

@@ -293,7 +293,7 @@ def villages() -> Front:
 def test_two_villages_are_split_where_nothing_is_lost(villages: Front) -> None:
     assert villages.measures["k"].tolist() == [2, 4]
     assert villages.measures["loss"].tolist() == [0.0, 1.0]
-    assert villages.blocks[0] == {"age": ("[20-29]", "[60-69]"), "place": ("Oslo", "Rome")}
+    assert villages.labels[0] == {"age": ("[20-29]", "[60-69]"), "place": ("Oslo", "Rome")}
 
 
 def test_a_stranger_is_trimmed_where_that_loses_less() -> None:
@@ -418,7 +418,7 @@ def test_a_front_comes_back_from_its_folder_bit_for_bit(local_front: Front, tmp_
     again = Front.load(tmp_path, local_front.instance)
     assert isinstance(again.recodings, LocalRecodings)
     assert same(again, local_front)
-    assert again.blocks == local_front.blocks
+    assert again.labels == local_front.labels
     for number in again.ids.tolist():
         assert np.array_equal(
             again.grouping(number).row_group, local_front.grouping(number).row_group

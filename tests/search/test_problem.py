@@ -18,7 +18,7 @@ from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.problem import AnonymizationProblem
 from tests import naive_measures
-from tests.strategies import instances, populations, rich_instances
+from tests.strategies import few, instances, populations, rich_instances
 
 #: Measures that a rule can go by.
 MODELS = [m.name for m in MEASURES.values() if m.group and m.name != "l"]
@@ -37,6 +37,7 @@ def test_each_genomes_own_values_are_among_its_points(data):
         assert (np.abs(found - own).max(axis=1) < 1e-12).any()
 
 
+@few
 @given(st.data())
 def test_every_measure_is_taken_at_every_step(data):
     instance = data.draw(rich_instances())

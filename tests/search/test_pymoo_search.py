@@ -36,7 +36,7 @@ from moanon.search.operators import (
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.pymoo_search import PymooSearch, front_from_result
 from tests.search.people import PLACES, config_text, people, problem_of, write_people
-from tests.strategies import instances
+from tests.strategies import few, instances
 
 #: Every algorithm of pymoo.
 NAMES = ["nsga2", "nsga3", "unsga3", "smsemoa", "agemoea", "moead"]
@@ -211,6 +211,7 @@ def test_a_table_with_one_genome_is_searched():
     assert search.archive.values.tolist() == [[-2, 0]]
 
 
+@few
 @given(
     instances(most_rows=30, sensitive=1),
     st.sampled_from([*PRESETS, "one objective"]),
@@ -420,6 +421,7 @@ def test_each_algorithm_meets_constraints_and_draws_from_its_seed_alone(name):
     assert one.archive.is_feasible
 
 
+@few
 @given(
     instances(most_rows=30, sensitive=1),
     st.sampled_from(NAMES[1:]),

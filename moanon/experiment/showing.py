@@ -1,0 +1,572 @@
+"""What results look like: figures, pages and tables of finished runs, beside and over one another.
+
+- `draw_plots`, `write_page`: the figures and the page of one folder, a tab for each run in it.
+- `find_frontier`, `write_frontier`: anonymizations on the plane of privacy loss and utility loss
+  (``frontier.csv``, ``frontier.png``, ``frontier.html``).
+- `write_eta_table`: ``comparison.csv``, several limits beside each other.
+- `read_plane`, `draw_plane`, `write_plane`: results of one table, made in any way, laid over one
+  another. Fronts of global and of local recodings, of several limits η and of baselines can be
+  compared point by point where they are of the same rows and columns, count losses in the same base
+  values, and share a privacy and a cost. `read_plane` makes sure of that.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+from pathlib import Path, PurePath
+from typing import Any
+
+import yaml
+
+from moanon.arrays import Outlined
+from moanon.atomic import StagedFiles, checked_path
+from moanon.compare.comparison import other_base_values
+from moanon.config import Config
+from moanon.data.populations import SubpopulationSpec
+from moanon.data.source import is_kept_as
+from moanon.data.strict_yaml import dump_nodes
+from moanon.errors import ConfigError, DataError, OutputError
+from moanon.experiment.anonymizations import (
+    KnownColumns,
+    Resolved,
+    refuse_twice,
+    resolve,
+    with_sensitive,
+)
+from moanon.experiment.finished import FinishedRun, find_runs, read_run
+from moanon.experiment.folder import make_folder
+from moanon.front import Front
+from moanon.front.asking import largest_ks, least_losses
+from moanon.front.landmarks import find_landmarks
+from moanon.front.results import has_config
+from moanon.frontier import Frontier, PlacedRelease, place_releases
+from moanon.genome import Instance
+from moanon.measures import find_measure
+from moanon.measures.evaluate import OnPart
+from moanon.progress import OnStep
+from moanon.progress import on_part as parts_of_step
+from moanon.release.matching import StarredRows
+from moanon.release.solution import Anonymization
+from moanon.search.convergence import Convergence
+
+#: The table above the folders of several limits.
+ETA_TABLE = "comparison.csv"
+#: How the name of a page ends: a configuration or a table has no such name.
+_PAGES = (".html", ".htm")
+#: Most knees that a page points at.
+_MOST_MARKS = 5
+#: What a frontier is written as, in its folder.
+_FRONTIER = ("frontier.csv", "frontier.png", "frontier.html")
+#: For the name of each release its folder and number there, or its file.
+_Sources = Mapping[str, tuple[str, int | None]]
+
+
+# -- figures and pages of a folder -----------------------------------------------------------------
+
+
+def draw_plots(
+    runs: Sequence[FinishedRun],
+    results: Path,
+    out: Path | None = None,
+    formats: Sequence[str] = ("png", "svg"),
+    on_step: OnStep | None = None,
+) -> list[list[Path]]:
+    """Draw the figures of each run, and compare those of several limits.
+
+    Parameters
+    ----------
+    runs : sequence of FinishedRun
+    results : Path
+        The folder they are in.
+    out : Path, optional
+        Where figures go, instead of ``plots`` in each folder.
+    formats : sequence of {"png", "svg"}
+    on_step : callable, optional
+        Called with the figure that is drawn.
+
+    Returns
+    -------
+    list of list of Path
+        The files, folder by folder.
+    """
+    from moanon.output.figure_files import write_eta_plots, write_plots  # here: matplotlib is slow
+
+    written = []
+    limits: dict[Path, dict[float, FinishedRun]] = {}
+    for run in runs:
+        place = run.folder / "plots" if out is None else out / run.folder.relative_to(results)
+        what = "figures" if len(runs) == 1 else f"figures of {run.folder.name}"
+        written.append(
+            write_plots(
+                run.front,
+                place,
+                run.name,
+                formats=formats,
+                convergence=Convergence.of_record(run.record),
+                on_part=parts_of_step(on_step, what),
+            )
+        )
+        if not math.isinf(run.eta) and run.folder != results:
+            limits.setdefault(run.folder.parent, {})[run.eta] = run
+    for parent, several in limits.items():
+        if len(several) > 1:
+            place = parent / "plots" if out is None else out / parent.relative_to(results)
+            fronts = {eta: run.front for eta, run in several.items()}
+            name = next(iter(several.values())).name
+            written.append(write_eta_plots(fronts, place, name, formats=formats))
+    return written
+
+
+def write_page(
+    runs: Sequence[FinishedRun],
+    results: Path,
+    path: Path | None = None,
+    *,
+    force: bool = False,
+    on_part: OnPart | None = None,
+) -> Path:
+    """Write the page on which fronts can be explored: a tab for each run.
+
+    Parameters
+    ----------
+    runs, results
+        As for `draw_plots`.
+    path : Path, optional
+        Where to write, instead of ``report.html`` in `results`, which is replaced.
+    force : bool
+        Whether `path` may be replaced.
+    on_part : callable, optional
+        Called with how many solutions are on the page.
+    """
+    place = results / "report.html" if path is None else path
+    titles = [_title(run, results) for run in runs]
+    several, replaced = [*zip(titles, runs, strict=True)], force or path is None
+    write_tabs(several, place, force=replaced, on_part=on_part)
+    return place
+
+
+def write_tabs(
+    runs: Sequence[tuple[str, FinishedRun]],
+    path: Path,
+    *,
+    force: bool,
+    axes: tuple[str, str] | None = None,
+    on_part: OnPart | None = None,
+) -> None:
+    """Write a page with a tab for each run and its title; the rest as for `report_html`."""
+    from moanon.output.page import write_report  # here, as it is not needed for anything else
+    from moanon.output.page_data import Tab
+
+    check_page(path)
+    tabs = [
+        Tab(
+            title,
+            run.front,
+            run.record,
+            str(run.folder),
+            config=_without_orders(run.text),
+            marks=_marks(run.front),
+            without_table=run.without_table,
+            exportable=has_config(run.record),
+        )
+        for title, run in runs
+    ]
+    spared = [file for _, run in runs for file in run.files]
+    write_report(tabs, path, force=force, spared=spared, axes=axes, on_part=on_part)
+
+
+def check_page(path: Path) -> None:
+    """Refuse a name that no page has."""
+    if path.suffix.lower() not in _PAGES:
+        raise OutputError(f"a report is a {' or '.join(_PAGES)} file. Got {path.name!r}")
+
+
+def _without_orders(config: str) -> str:
+    """A configuration without the orders and trees of sensitive columns, for a page to show.
+
+    They name values that nobody may have released. Files that hold them are named.
+    """
+    found = False
+    root = yaml.compose(config, yaml.SafeLoader)
+    for columns in _values(root, "columns"):
+        for _, column in columns.value:
+            if any(role.value == "sensitive" for role in _values(column, "role")):
+                kept = [(key, value) for key, value in column.value if not _is_order(key, value)]
+                found |= len(kept) < len(column.value)
+                column.value = kept
+    return dump_nodes(root) if found and root is not None else config
+
+
+def _values(node: yaml.Node | None, key: str) -> list[yaml.Node]:
+    """What a mapping has under a key."""
+    entries = node.value if isinstance(node, yaml.MappingNode) else []
+    return [value for name, value in entries if name.value == key]
+
+
+def _is_order(key: yaml.Node, value: yaml.Node) -> bool:
+    return key.value in ("order", "hierarchy") and not isinstance(value, yaml.ScalarNode)
+
+
+def _marks(front: Front) -> dict[int, str]:
+    """The most remarkable knees of a front."""
+    knees = sorted(find_landmarks(front).knees, key=lambda knee: -knee.worth)
+    return {knee.id: "knee" for knee in knees[:_MOST_MARKS]}
+
+
+def _title(run: FinishedRun, results: Path) -> str:
+    if run.folder == results:
+        return run.name
+    place = run.folder.relative_to(results)
+    if math.isinf(run.eta):
+        return place.as_posix()
+    eta = f"η = {run.eta * 100:g} %"
+    return eta if len(place.parts) == 1 else f"{place.parts[0]}, {eta}"
+
+
+# -- several limits beside each other ------------------------------------------------------------
+
+
+def write_eta_table(folder: Path, fronts: Mapping[float, Front], texts: Mapping[str, str]) -> None:
+    """Write ``comparison.csv`` and other texts into the folder above those of the limits."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["question", "limit", *(f"eta {eta}" for eta in sorted(fronts))])
+    questions = {
+        "least loss with k at least": least_losses(fronts),
+        "largest k with loss at most": largest_ks(fronts),
+    }
+    for question, answers in questions.items():
+        for bound, values in answers.items():
+            cells = ("" if value is None else repr(value) for value in values)
+            writer.writerow([question, bound, *cells])
+    written = {folder / ETA_TABLE: table.getvalue()}
+    written |= {folder / name: text for name, text in texts.items()}
+    with StagedFiles(*written, force=True) as staged:
+        for path, text in written.items():
+            staged[path].write_text(text, encoding="utf-8", newline="\n")
+        staged.move()
+
+
+# -- one plane -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Plane(Outlined):
+    """Results that can be laid over one another.
+
+    Attributes
+    ----------
+    runs : mapping of str to FinishedRun
+        By distinct names, in the order they were given.
+    privacy, cost : str
+        The measures on the axes: k and loss where all were searched for them.
+    unfinished : tuple of Path
+        Folders that were left out.
+    """
+
+    runs: Mapping[str, FinishedRun]
+    privacy: str
+    cost: str
+    unfinished: tuple[Path, ...] = ()
+
+
+def read_plane(folders: Sequence[Path]) -> Plane:
+    """Read results folders, each with one front or with several.
+
+    Raises
+    ------
+    ConfigError
+        If a folder is named twice, or two results cannot be compared.
+    DataError
+        If a folder holds no results.
+    """
+    places: list[Path] = []
+    unfinished: list[Path] = []
+    for folder in folders:
+        finished, begun = find_runs(folder)
+        places += finished
+        unfinished += begun
+    for place, times in Counter(place.resolve() for place in places).items():
+        if times > 1:
+            raise ConfigError(f"{place.name} is named twice; name each results folder once")
+    runs = [read_run(place) for place in places]
+    for other in runs[1:]:
+        _refuse_other_table(runs[0], other)
+    privacy, cost = _shared_axes(runs)
+    named = dict(zip(_names(runs), runs, strict=True))
+    return Plane(named, privacy, cost, tuple(unfinished))
+
+
+def draw_plane(plane: Plane, path: Path, *, force: bool = False) -> None:
+    """Draw all fronts into one file (.png, .svg, .pdf).
+
+    Raises
+    ------
+    OutputError
+        If the file has another ending, exists and `force` is not set, or cannot be written.
+    """
+    from moanon.output.figure_files import save_one  # here: matplotlib is slow
+    from moanon.output.figure_style import PAGE
+    from moanon.output.front_figures import plot_fronts
+
+    fronts = {name: run.front for name, run in plane.runs.items()}
+    draw = partial(
+        plot_fronts,
+        fronts,
+        privacy=plane.privacy,
+        cost=plane.cost,
+        heading="",
+        ordered=False,
+        size=(PAGE, 4.2),
+    )
+    spared = [file for run in plane.runs.values() for file in run.files]
+    save_one(draw, path, force=force, spared=spared)
+
+
+def write_plane(plane: Plane, path: Path, *, force: bool = False) -> Path:
+    """Write the page on which all fronts lie over one another, with a tab for each beside it."""
+    check_page(path)
+    write_tabs([*plane.runs.items()], path, force=force, axes=(plane.privacy, plane.cost))
+    return path
+
+
+# -- what can be compared --------------------------------------------------------------------------
+
+
+def _refuse_other_table(one: FinishedRun, other: FinishedRun) -> None:
+    """Refuse results whose numbers are not about the same rows, columns and base values."""
+    here, there = (run.record.get("data", {}) for run in (one, other))
+    for run, data in ((one, here), (other, there)):
+        if "digest" not in data:
+            raise DataError(
+                f"{run.folder} does not say which table it is of, as results of moanon run and "
+                "baseline do; laid over one another are results of one table"
+            )
+    if not _is_same_table(one, other):
+        raise ConfigError(
+            f"{one.folder} and {other.folder} are of different tables; laid over one another are "
+            "results of one table"
+        )
+    columns = [sorted(run.front.labels[0]) for run in (one, other)]
+    if columns[0] != columns[1]:
+        raise ConfigError(
+            f"{other.folder} has the quasi-identifiers {', '.join(columns[1])} and {one.folder} "
+            f"has {', '.join(columns[0])}; laid over one another are results of the same columns"
+        )
+    tables = one.front.instance, other.front.instance
+    if tables[0] is None or tables[1] is None:  # and their rows are gone: no domains to look at
+        return
+    if column := other_base_values(tables[0], tables[1]):
+        raise ConfigError(
+            f"{other.folder} counts losses in other base values than {one.folder} (column "
+            f"{column!r}), so that they cannot be compared; declare the column alike"
+        )
+
+
+def _is_same_table(one: FinishedRun, other: FinishedRun) -> bool:
+    """Whether results state the same data; those of databases where one can be read."""
+    here, there = (run.record["data"] for run in (one, other))
+    if here.get("rows") != there.get("rows"):
+        return False
+    for run, stated in ((one, there), (other, here)):
+        if run.front.instance is not None:  # which is what the run itself states
+            digest = run.front.instance.table.digest
+            return is_kept_as(digest, stated["digest"], stated.get("key"))
+    return bool(here["digest"] == there["digest"])
+
+
+def _shared_axes(runs: Sequence[FinishedRun]) -> tuple[str, str]:
+    """The privacy and the cost that all were searched for, as attained; k and loss first."""
+    objectives = [_attained(run) for run in runs]
+    shared = [name for name in objectives[0] if all(name in each for each in objectives)]
+    shared.sort(key=lambda name: name not in ("k", "loss"))
+    privacies = [name for name in shared if find_measure(name).privacy]
+    costs = [name for name in shared if not find_measure(name).privacy]
+    if privacies and costs:
+        return privacies[0], costs[0]
+    odd = next(
+        (i for i, each in enumerate(objectives) if len({*each} & {*objectives[0]}) < 2),
+        len(runs) - 1,
+    )
+    listed = [f"{runs[i].folder} ({', '.join(objectives[i])})" for i in (0, odd)]
+    raise ConfigError(
+        f"{' and '.join(listed)} do not share two objectives, a privacy and a cost; there are no "
+        "axes to lay them over one another"
+    )
+
+
+def _attained(run: FinishedRun) -> list[str]:
+    measures = map(find_measure, run.front.objectives)
+    return [each.attained[0] if each.attained else each.name for each in measures]
+
+
+# -- what they are called --------------------------------------------------------------------------
+
+
+def _names(runs: Sequence[FinishedRun]) -> list[str]:
+    """Call runs by their own names and limits, or by their folders where those are the same."""
+    names = [_called(run) for run in runs]
+    if len(set(names)) == len(names):
+        return names
+    parts = [PurePath(run.folder.resolve()).parts for run in runs]
+    for length in range(1, max(map(len, parts)) + 1):  # no more of the path than is needed
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def _called(run: FinishedRun) -> str:
+    eta = run.front.suppression.eta if math.isinf(run.eta) else run.eta
+    is_limit = eta > 0 or not math.isinf(run.eta)  # of several, 0 is one, too
+    return f"{run.name}, η = {eta * 100:g} %" if is_limit else run.name
+
+
+# -- the privacy-utility frontier ------------------------------------------------------------------
+
+
+def find_frontier(
+    given: Sequence[str],
+    known: KnownColumns,
+    *,
+    original: str | None = None,
+    stars: StarredRows = "all",
+    **settings: Any,
+) -> tuple[Frontier, Resolved]:
+    """Place solutions of results folders, and released files, on one plane.
+
+    Parameters
+    ----------
+    given, original, stars
+        As for `moanon.experiment.anonymizations.resolve`; all solutions of a folder are placed.
+    known : KnownColumns
+        What the columns of the original are, where no folder says it; its sensitive column is the
+        one that the frontier is about.
+    **settings
+        As for `moanon.frontier.place_releases`.
+
+    Raises
+    ------
+    MoanonError
+        If something cannot be read, or is not of the same table.
+    """
+    if known.sensitive is not None and len(known.sensitive) != 1:
+        raise ConfigError(
+            f"the frontier is about one sensitive column. Got {', '.join(known.sensitive)}"
+        )
+    refuse_twice(given)
+    column = known.sensitive[0] if known.sensitive else None
+
+    def prepare(instance: Instance, _: str) -> Instance:
+        if column is None or column in instance.table.sensitive:
+            return instance
+        return with_sensitive(instance, [column])
+
+    found = resolve(
+        given,
+        known,
+        original=original,
+        stars=stars,
+        of_folder=lambda run: run.front.ids.tolist(),
+        prepare=prepare,
+        check_files=_check_files,
+        within=True,
+    )
+    declared = next((run.config for run in found.runs.values()), None)
+    if known.config is not None:
+        declared = Config.load(known.config)
+    groupings = {}
+    for each in _by_folder(found.anonymizations):
+        groupings[each.name] = each.grouping
+        if each.solution is None:
+            instance = _with_ranges(each.grouping.instance, declared)
+            groupings[each.name] = replace(each.grouping, instance=instance)
+    return place_releases(groupings, sensitive=column, **settings), found
+
+
+def _check_files(files: Sequence[str]) -> None:
+    for text in files:
+        if not checked_path(text, ConfigError).exists():
+            raise ConfigError(f"there is no results folder or released file {text}")
+
+
+def _by_folder(every: Sequence[Anonymization]) -> list[Anonymization]:
+    """The solutions of each folder in their order, then released files."""
+    folders = list(dict.fromkeys(each.source for each in every))
+
+    def place(each: Anonymization) -> tuple[bool, int, int]:
+        number = 0 if each.solution is None else each.solution.number
+        return each.solution is None, folders.index(each.source), number
+
+    return sorted(every, key=place)
+
+
+def _with_ranges(instance: Instance, config: Config | None) -> Instance:
+    """A table with the ranges that its configuration declares."""
+    if config is None or instance.subpopulation_spec is not None:
+        return instance
+    return replace(instance, subpopulation_spec=SubpopulationSpec(ancestors=config.ancestors))
+
+
+def write_frontier(
+    frontier: Frontier, found: Resolved, folder: Path, *, force: bool = False
+) -> list[Path]:
+    """Write the table, the figure and the page of a frontier; all of them or none.
+
+    Raises
+    ------
+    OutputError
+        If one of them exists and `force` is not set, or cannot be written.
+    """
+    from moanon.output.figure_files import save_figure  # here: matplotlib is slow
+    from moanon.output.page import frontier_html
+    from moanon.output.release_figures import plot_frontier
+
+    place = checked_path(folder, OutputError)
+    if place.exists() and not place.is_dir():
+        raise OutputError(f"{folder} is a file; a frontier goes into a folder")
+    make_folder(place)
+    sources = {
+        each.name: (each.source, None if each.solution is None else each.solution.number)
+        for each in found.anonymizations
+    }
+    series = _series(frontier, sources)
+    paths = [place / name for name in _FRONTIER]
+    with StagedFiles(*paths, force=force, spared=found.files) as staged:
+        staged[paths[0]].write_text(_table(frontier, sources), encoding="utf-8", newline="\n")
+        save_figure(plot_frontier(frontier, series), staged[paths[1]], "png")
+        page = frontier_html(frontier, sources, series)
+        staged[paths[2]].write_text(page, encoding="utf-8", newline="\n")
+        staged.move()
+    return paths
+
+
+def _series(frontier: Frontier, sources: _Sources) -> tuple[str, ...]:
+    """What the points of each release are called together: their folder, or released files."""
+    folders = [source for source, number in sources.values() if number is not None]
+    names = {folder: Path(folder).name or folder for folder in dict.fromkeys(folders)}
+    if len(set(names.values())) < len(names):
+        names = {folder: folder for folder in names}
+    return tuple(
+        names.get(sources[release.name][0], "released files") for release in frontier.releases
+    )
+
+
+def _table(frontier: Frontier, sources: _Sources) -> str:
+    """One line for each release, in all digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    measured = [field.name for field in fields(PlacedRelease) if field.name != "name"]
+    writer.writerow(["source", "id", *measured])
+    for release in frontier.releases:
+        source, number = sources[release.name]
+        values = asdict(release)
+        cells = ["" if values[name] is None else values[name] for name in measured]
+        writer.writerow([source, "" if number is None else number, *cells])
+    return text.getvalue()

@@ -282,6 +282,12 @@ def test_validity_of_genomes_of_another_length_is_not_guessed() -> None:
     assert refusal(small().is_valid, too_long) == "a genome of this table has 5 bits. Got 6"
 
 
+def test_a_genome_with_something_else_than_bits_is_not_valid() -> None:
+    genomes = np.ones((2, 5), dtype=np.uint8)
+    genomes[1, 0] = 2
+    assert small().is_valid(genomes).tolist() == [True, False]
+
+
 def test_long_genomes_are_cut_off_in_messages() -> None:
     layout = Layout({"work": TreeDomain(WORK), "long": order(1000)})
     message = refusal(layout.check, [1, 0] + [0] * 999)

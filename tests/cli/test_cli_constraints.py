@@ -187,6 +187,7 @@ def test_groups_that_break_a_constraint_are_suppressed_or_refused(capsys: Captur
     certificate = Certificate.load("s.csv.certificate.json")
     assert certificate.k >= 3
     assert certificate.privacy["alpha"] <= 0.8
+    assert dict(certificate.origin.promises) == {"k": 3, "alpha": 0.8}  # not the k of the command
 
 
 def test_what_is_infinite_was_not_promised(capsys: Captured) -> None:

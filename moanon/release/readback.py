@@ -14,6 +14,7 @@ be compared with what was promised, and by the file alone, to be published.
 
 from __future__ import annotations
 
+import atexit
 import csv
 import os
 import re
@@ -418,6 +419,7 @@ def _shared(process: int, temporary: str) -> tuple[DuckDBPyConnection, ScratchFo
         "memory_limit": _MEMORY,
         "preserve_insertion_order": False,
     }
+    atexit.register(_shared.cache_clear)  # while there is still a DuckDB that can close it
     return duckdb.connect(":memory:", config=config), scratch
 
 

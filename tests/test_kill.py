@@ -23,6 +23,7 @@ def test_kills_leave_no_trace(config: str, sets: list[str], kills: int, tmp_path
     assert kill_runs(config, sets, kills, tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_killed_commands_leave_nothing_that_points_to_a_person(tmp_path: Path) -> None:
     seen, wrong = kill_commands(3, tmp_path, commands=["export"], places=["out of core"], rows=3000)
     assert not wrong

@@ -46,7 +46,7 @@ PLACED = [
 ]
 
 
-@pytest.mark.parametrize("place", ["frame", "csv out of core"])
+@pytest.mark.parametrize("place", ["frame", "csv"])
 @few
 @given(seed=st.integers(0, 2**32 - 1))
 def test_twins_have_the_same_public_files(place: str, seed: int) -> None:

@@ -88,7 +88,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     --------
     >>> problem = AnonymizationProblem.from_config("configs/adult/problem2.yaml")
     >>> problem.n_var, problem.n_obj, problem.objectives
-    (143, 2, ('k', 'gl'))
+    (101, 2, ('k', 'gl'))
     """
 
     def __init__(

@@ -24,7 +24,6 @@ def results(people: Path) -> Path:
 
 #: What is in a folder before anything is drawn.
 RESULTS_OF_A_SEARCH = (
-    ".evaluated.npz",
     "config.yaml",
     "domains.json",
     "front.csv",

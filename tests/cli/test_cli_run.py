@@ -286,7 +286,7 @@ def test_the_command_to_go_on_goes_on(
     out, err = capsys.readouterr()
     assert out == ""
     told, command = err.splitlines()[-2:]
-    assert told == "Interrupted after generation 1 (20 evaluations); saved in a."
+    assert told == "Interrupted after generation 2 (40 evaluations); saved in a."
     assert command == f"To continue: moanon run {config} --seed 3 --out a --resume"
     assert main(shlex.split(command.removeprefix("To continue: moanon "))) == 0
     assert "stopped because 5 generations were reached" in capsys.readouterr().out

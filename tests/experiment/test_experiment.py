@@ -48,7 +48,7 @@ FILES = ["config.yaml", "domains.json", "front.csv", "run.json", "solutions.json
 
 def written(folder: str) -> list[str]:
     """What is in a folder, but for the head start of later runs."""
-    return sorted(path.name for path in Path(folder).iterdir() if path.name != ".evaluated.npz")
+    return sorted(path.name for path in Path(folder).iterdir())
 
 
 def results(folder: str) -> list[bytes]:

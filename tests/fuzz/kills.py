@@ -40,7 +40,7 @@ def same(one: Path, other: Path) -> bool:
     return names[0] == names[1] and all(
         (one / name).read_bytes() == (other / name).read_bytes()
         for name in names[0]
-        if name.name in ("front.csv", "solutions.json", "comparison.csv", ".evaluated.npz")
+        if name.name in ("front.csv", "solutions.json", "comparison.csv")
     )
 
 

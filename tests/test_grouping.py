@@ -431,5 +431,5 @@ def test_rows_outside_the_domains_leave_bounds_on_kept_rows_alone() -> None:
     release = released_beside_a_row_outside()
     with pytest.raises(OutputError, match="does not meet the constraints of the run: loss is 1 "):
         _check_bounds(release, Suppression(), {"risk_share": 0.0, "loss": 0.5}, name="it")
-    with pytest.raises(OutputError, match="whether it meets the constraint size_rank is not known"):
+    with pytest.raises(OutputError, match="the constraint size_rank is not known then"):
         _check_bounds(release, Suppression(), {"size_rank": 1e9}, name="it")

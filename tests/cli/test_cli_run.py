@@ -286,11 +286,7 @@ def test_the_command_to_go_on_goes_on(
     out, err = capsys.readouterr()
     assert out == ""
     told, command = err.splitlines()[-2:]
-    match = re.fullmatch(
-        r"Interrupted after generation (\d) \((\d+) evaluations\); saved in a\.", told
-    )
-    assert match
-    assert int(match[2]) == 20 * int(match[1]) < 100  # of the five generations of 20
+    assert told == "Interrupted after generation 2 (40 evaluations); saved in a."
     assert command == f"To continue: moanon run {config} --seed 3 --out a --resume"
     assert main(shlex.split(command.removeprefix("To continue: moanon "))) == 0
     assert "stopped because 5 generations were reached" in capsys.readouterr().out

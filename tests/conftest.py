@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -20,6 +21,14 @@ from moanon.genome import Instance
 from tests.checkout import REPOSITORY
 from tests.golden.make_adult_measures import adult_instance
 from tests.search.people import COLUMNS, config_text, found_front, write_people
+
+# A shell ignores SIGINT for what it runs in the background, and nohup SIGHUP: tests send both.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 # Derandomized, so that a red run can be repeated by anyone; `thorough` explores afresh instead.
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)

@@ -1,8 +1,8 @@
-"""What generalized cells cost, by other measures than D's loss, row by row of the groups.
+"""Sums over rows: what cells cost by other measures than D's loss, and tallies over people.
 
-Every cost is a sum over the cells of a row, and the cost of a cell follows from its column and its
-block. So a group's row cost is built as its loss is: blocks at the columns, sums at the pairs, on a
-form that `moanon.kernels.forms.coarsen` has made. The costs are loss metrics of M §3:
+Every *cost* is a sum over the cells of a row, and the cost of a cell follows from its column and
+its block. So a group's row cost is built as its loss is: blocks at the columns, sums at the pairs,
+on a form that `moanon.kernels.forms.coarsen` has made. The costs are loss metrics of M §3:
 
 - ``weighted``: D eq. 3, ``(w - 1) / (m - 1)`` for a block of w of the m values, times the column's
   weight over the sum of all weights. A base value is one value; a clamped end is as many as it
@@ -22,21 +22,35 @@ A cell of a suppressed row counts as fully generalized; it costs its whole share
 has a single base value, as in D's suppression loss (eq. 5). Costs are integers over a unit of their
 own, so that sums are exact and do not depend on an order; rounding is off by at most half a unit
 for each cell, less than 1e-12 of a row up to a million rows.
+
+A property vector has a number for every row of the original (C §3), and rows that share a group, or
+a group and a sensitive value, share the number. So its mean and its distance from an ideal vector
+are sums over groups, its minimum is a worst case over them: *tallies*. Suppressed rows are in the
+vector, too, as one more group whose cells are lost and whose sensitive values are those that no
+kept group holds.
+
+Sums over groups are integers. A number that is no whole one is between 0 and 1 for each row; its
+sum over a group is rounded to units so small that the sum over all rows just fits. So a tally does
+not depend on the order of groups, and is off by half a unit a group and the rounding of floats.
+Squares of whole numbers are added up as they are, unless the table is so large that they might not
+fit (`square_unit`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, log
+from math import ceil, floor, log, log2
 from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Floats, Ints
+from moanon.arrays import Floats, Ints, UInts
 from moanon.kernels.forms import add_up_parts
-from moanon.kernels.histograms import count_log, count_logs, log_unit
+from moanon.kernels.histograms import Lists, Plan, count_log, count_logs, log_unit
 from moanon.kernels.jit import inner, int64
 from moanon.kernels.join import Forms, Shape, block_keys, starts_of
+from moanon.kernels.models import MODELS
+from moanon.kernels.thresholds import CLASSES
 
 #: Costs of a row.
 COSTS = ("weighted", "certainty", "height", "entropy", "block_rows")
@@ -44,6 +58,33 @@ _BY_KEY = 2  # so many of them follow from the number of a block's values alone
 _HEIGHT, _ENTROPY, _BLOCK_ROWS = 2, 3, 4
 #: Sums over a table stay below this.
 _MOST = 2**61
+
+#: What is added up over rows, or the largest of it. N is the size of a row's group, n that of the
+#: table, c the rows of the group with the row's own sensitive value.
+TALLIES = (
+    "size_gap",  # (n - N)²
+    "loss_gap",  # (row loss / loss of a suppressed row)²
+    "loss_most",  # largest row loss
+    "small",  # 1 where N is below `SMALL`
+    # of each sensitive column
+    "same",  # c
+    "same_gap",  # (c - 1)²
+    "same_most",  # largest c
+    "share",  # c / N
+    "share_gap",  # (c / N)²
+    "values",  # different values in the group
+    "values_gap",  # (number of the column's values that the group lacks)²
+    "lacking_most",  # largest number of values that a group lacks
+)
+_SIZE_GAP, _LOSS_GAP, _LOSS_MOST, _SMALL = range(4)
+_SAME, _SAME_GAP, _SAME_MOST, _SHARE, _SHARE_GAP = range(4, 9)
+_VALUES, _VALUES_GAP, _LACKING_MOST = range(9, 12)
+#: Groups of fewer rows are small; five is the least cell that statistical offices mostly publish.
+SMALL = 5
+#: Tallies from this one on are those of a sensitive column.
+OF_COLUMNS = _SAME
+#: Ranks of a model whose values are no whole numbers are below this.
+MOST_RANKS = 1024
 
 
 class Prices(NamedTuple):
@@ -262,3 +303,233 @@ def _height(start: int, stop: int, prices: Prices) -> int:
         if prices.level_stop[node] == stop:
             return int(prices.level[node])
     return 0
+
+
+# -- tallies ---------------------------------------------------------------------------------------
+
+
+def tally_unit(rows: int) -> float:
+    """Integer that stands for 1 in sums over so many rows."""
+    return float(2.0 ** (61 - ceil(log2(max(rows, 2)))))
+
+
+def square_unit(rows: int) -> float:
+    """Integer that stands for 1 in sums of squared numbers of rows, over all rows of a table."""
+    if float(rows) ** 3 < 2.0**62:
+        return 1.0
+    return float(2.0 ** floor(62 - 3 * log2(rows)))
+
+
+class GroupBuffers(NamedTuple):
+    """What one thread needs to measure groups; ranks are None without sensitive values.
+
+    A group is *eligible* if it meets the constraints. Where there are none, all are. What is
+    counted by class or rank is zero between calls.
+    """
+
+    models: Floats  # (models, groups): goodness
+    mistakes: Ints  # (groups,)
+    costs: Ints  # (costs, places)
+    tallies: Ints  # (tallies, groups)
+    left: UInts  # (values,): suppressed rows with each sensitive value
+    rows: int  # of the table
+    full_loss: int  # integer loss of a row of which nothing is left
+    unit: float  # see `tally_unit`
+    square_unit: float
+    group: UInts  # eligible groups, and their …
+    sizes: UInts
+    losses: Ints
+    ranks: UInts | None
+    everyone: UInts  # all groups
+    no_ranks: UInts | None  # of a rule that goes by size
+    order: UInts  # eligible groups, those first that are kept
+    class_rows: Ints  # rows per size class …
+    class_loss: Ints  # … and their loss
+    picked: Ints  # groups to be sorted …
+    keys: Ints  # … and what they are sorted by
+    by_rank: Ints  # rows per rank
+    tallest: Ints  # largest group per rank
+
+
+def make_group_buffers(
+    groups: int, values: int, rows: int, full_loss: int, tallies: int = 0
+) -> GroupBuffers:
+    """Allocate room for at most so many groups, without costs, and so many sensitive values."""
+    ranks = max(values, MOST_RANKS) + 2
+    return GroupBuffers(
+        models=np.zeros((len(MODELS), groups if values else 0)),
+        mistakes=np.zeros(groups, dtype=np.int64),
+        costs=np.zeros((0, 0), dtype=np.int64),
+        tallies=np.zeros((tallies, groups), dtype=np.int64),
+        left=np.zeros(values, dtype=np.uint32),
+        rows=rows,
+        full_loss=full_loss,
+        unit=tally_unit(rows),
+        square_unit=square_unit(rows),
+        group=np.zeros(groups, dtype=np.uint32),
+        sizes=np.zeros(groups, dtype=np.uint32),
+        losses=np.zeros(groups, dtype=np.int64),
+        ranks=np.zeros(groups, dtype=np.uint32) if values else None,
+        everyone=np.arange(groups, dtype=np.uint32),
+        no_ranks=np.ones(groups, dtype=np.uint32) if values else None,
+        order=np.zeros(groups, dtype=np.uint32),
+        class_rows=np.zeros(CLASSES, dtype=np.int64),
+        class_loss=np.zeros(CLASSES, dtype=np.int64),
+        picked=np.zeros(groups, dtype=np.int64),
+        keys=np.zeros(groups, dtype=np.int64),
+        by_rank=np.zeros(ranks, dtype=np.int64),
+        tallest=np.zeros(ranks, dtype=np.int64),
+    )
+
+
+@inner
+def _rounded(total: float, unit: float) -> int:
+    return int64(floor(total * unit + 0.5))
+
+
+@inner
+def _square(times: int, number: int, unit: float) -> int:
+    """Give ``times · number²`` in units of `square_unit`."""
+    if unit == 1.0:
+        return int64(times * number * number)
+    return _rounded(float(times) * number * number, unit)
+
+
+@inner
+def _of_group(
+    tally: int, size: int, loss: int, rows: int, full_loss: int, unit: float, squares: float
+) -> int:
+    """Tally over the rows of one group that follows from its size and loss."""
+    if tally == _SIZE_GAP:
+        return _square(size, rows - size, squares)
+    if tally == _LOSS_GAP:
+        return _rounded(size * (loss / full_loss) ** 2, unit)
+    if tally == _SMALL:
+        return int64(size) if size < SMALL else int64(0)
+    return int64(loss)
+
+
+@inner
+def _of_values(
+    tally: int,
+    size: int,
+    counts: UInts,
+    begin: int,
+    end: int,
+    known: int,
+    unit: float,
+    squares: float,
+) -> int:
+    """Tally over the rows of one group that follows from its values, ``counts[begin:end]``."""
+    lacking = known
+    for at in range(begin, end):
+        lacking -= int64(counts[at] > 0)
+    if tally == _VALUES:
+        return int64(size * (known - lacking))
+    if tally == _VALUES_GAP:
+        return int64(size * lacking * lacking)
+    if tally == _LACKING_MOST:
+        return int64(lacking)
+    if tally in (_SAME, _SAME_GAP, _SAME_MOST):
+        whole = int64(0)
+        for at in range(begin, end):
+            count = int64(counts[at])
+            if tally == _SAME_MOST:
+                whole = max(whole, count)
+            elif tally == _SAME:
+                whole += count * count
+            elif count > 0:
+                whole += _square(count, count - 1, squares)
+        return whole
+    total = 0.0  # values ascend: always added up in the same order
+    for at in range(begin, end):
+        count = int64(counts[at])
+        share = count / size
+        total += count * share if tally == _SHARE else count * share**2
+    return _rounded(total, unit)
+
+
+@inner
+def measure_tallies(
+    wanted: Ints,
+    groups: int,
+    sizes: UInts,
+    losses: Ints,
+    plan: Plan | None,
+    lists: Lists | None,
+    buffers: GroupBuffers,
+) -> None:
+    """Take the tallies of all groups; `wanted` holds pairs of tally and sensitive column."""
+    rows, full_loss = buffers.rows, buffers.full_loss
+    unit, squares = buffers.unit, buffers.square_unit
+    for at in range(len(wanted)):
+        tally, column = wanted[at, 0], wanted[at, 1]
+        out = buffers.tallies[at]
+        if tally < OF_COLUMNS:
+            for group in range(groups):
+                size, loss = int64(sizes[group]), losses[group]
+                out[group] = _of_group(tally, size, loss, rows, full_loss, unit, squares)
+        elif plan is not None and lists is not None:
+            columns, known = len(plan.first) - 1, plan.first[column + 1] - plan.first[column]
+            starts, counts = lists.starts, lists.rows
+            for group in range(groups):
+                size, first = int64(sizes[group]), group * columns + column
+                begin, end = int64(starts[first]), int64(starts[first + 1])
+                out[group] = _of_values(tally, size, counts, begin, end, known, unit, squares)
+
+
+@inner
+def add_tallies(
+    wanted: Ints,
+    members: UInts,
+    groups: UInts,
+    plan: Plan | None,
+    lists: Lists | None,
+    buffers: GroupBuffers,
+    suppressed: int,
+    out: Ints,
+) -> None:
+    """Let more groups stay: ``groups[i]`` for all `i` in `members`.
+
+    Parameters
+    ----------
+    wanted : array (tallies, 2)
+    members, groups : arrays
+    plan, lists, buffers
+        The values of the groups are taken out of ``buffers.left``, which must hold them.
+    suppressed : int
+        Rows that are not kept then.
+    out : array (2 * tallies,)
+        For each tally, that of the kept rows, which the groups are added to, and that of the
+        suppressed ones, which is taken anew.
+    """
+    of_columns = False
+    for at in range(len(wanted)):
+        tally, total = wanted[at, 0], out[2 * at]
+        most = tally in (_LOSS_MOST, _SAME_MOST, _LACKING_MOST)
+        for i in members:
+            here = buffers.tallies[at, groups[i]]
+            total = max(total, here) if most else total + here
+        out[2 * at] = total
+        of_columns = of_columns or tally >= OF_COLUMNS
+    if plan is not None and lists is not None and of_columns:
+        columns = len(plan.first) - 1
+        for i in members:
+            group = int64(groups[i])
+            for at in range(lists.starts[group * columns], lists.starts[(group + 1) * columns]):
+                buffers.left[lists.value[at]] -= lists.rows[at]
+    for at in range(len(wanted)):
+        tally, column = wanted[at, 0], wanted[at, 1]
+        out[2 * at + 1] = 0
+        if suppressed > 0:
+            rows, full_loss = buffers.rows, buffers.full_loss
+            unit, squares = buffers.unit, buffers.square_unit
+            if tally < OF_COLUMNS:
+                out[2 * at + 1] = _of_group(
+                    tally, suppressed, full_loss, rows, full_loss, unit, squares
+                )
+            elif plan is not None:
+                begin, end = plan.first[column], plan.first[column + 1]
+                out[2 * at + 1] = _of_values(
+                    tally, suppressed, buffers.left, begin, end, end - begin, unit, squares
+                )

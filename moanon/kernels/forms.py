@@ -25,7 +25,7 @@ import numpy as np
 
 from moanon.arrays import Bits, Codes, Ints, UInts
 from moanon.kernels.jit import inner, int64
-from moanon.kernels.join import DENSE, Forms, Keys, Shape, WideBuffers, Workspace
+from moanon.kernels.join import DENSE, Forms, Keys, Shape, WideBuffers
 
 #: Pairs of groups at the root have a place each, but no more than this for each entry, because all
 #: places are gone through.
@@ -43,7 +43,7 @@ _ZERO, _ONE, _STEP = np.uint32(0), np.uint32(1), np.uint64(1)
 
 @inner
 def _merge_column(
-    shape: Shape, forms: Forms, fine: int, coarse: int, genome: Bits, work: Workspace, column: int
+    shape: Shape, forms: Forms, fine: int, coarse: int, genome: Bits, column: int
 ) -> None:
     """Merge a column's blocks where the genome has a 0 between them."""
     first = shape.place[column]
@@ -52,11 +52,11 @@ def _merge_column(
     key = 0
     for entry in range(first, last + 1):
         key += forms.key[fine, entry]
-        work.group_of[entry] = block - first
+        forms.group_of[entry] = block - first
         if entry == last or genome[forms.boundary[fine, entry]]:
             forms.key[coarse, block] = key
             forms.boundary[coarse, block] = forms.boundary[fine, entry]
-            work.loss[block] = work.loss_table[work.loss_start[column] + key]
+            forms.loss[block] = forms.loss_table[forms.loss_start[column] + key]
             block += 1
             key = 0
     forms.entries[coarse, column] = block - first
@@ -188,7 +188,7 @@ def _merge_densely(
 
 @inner
 def _merge_node(
-    shape: Shape, forms: Forms, fine: int, coarse: int, i: int, count_only: bool, work: Workspace
+    shape: Shape, forms: Forms, fine: int, coarse: int, i: int, count_only: bool
 ) -> None:
     """Make one pair node of the coarse form; its children are made already."""
     node = shape.columns + i
@@ -199,14 +199,14 @@ def _merge_node(
     right_groups = forms.entries[coarse, right]
     left_place = shape.place[left]
     right_place = shape.place[right]
-    left_group = work.group_of[left_place : left_place + forms.entries[fine, left]]
+    left_group = forms.group_of[left_place : left_place + forms.entries[fine, left]]
     pairs = left_groups * right_groups
     dense = count_only and pairs <= min(DENSE, _PLACES_PER_ENTRY * forms.entries[fine, node])
     if not dense:
-        bucket(left_group, left_groups, work.first, work.order)
+        bucket(left_group, left_groups, forms.first, forms.order)
     fine_starts = forms.row_starts[fine, shape.row_place[i] :]
     fine_right = forms.right_of[fine, here:]
-    right_group = work.group_of[right_place : right_place + forms.entries[fine, right]]
+    right_group = forms.group_of[right_place : right_place + forms.entries[fine, right]]
     starts = forms.row_starts[coarse, shape.row_place[i] :]
     rights = forms.right_of[coarse, here:]
     if dense:
@@ -218,7 +218,7 @@ def _merge_node(
             right_group,
             left_groups,
             right_groups,
-            work.dense,
+            forms.dense,
             starts,
             rights,
             forms.counts[coarse],
@@ -230,9 +230,9 @@ def _merge_node(
             forms.counts[fine],
             right_group,
             left_groups,
-            work.first,
-            work.order,
-            work.slot,
+            forms.first,
+            forms.order,
+            forms.slot,
             starts,
             rights,
             forms.counts[coarse],
@@ -243,18 +243,18 @@ def _merge_node(
             fine_right,
             right_group,
             left_groups,
-            work.first,
-            work.order,
-            work.slot,
-            work.group_of[here:],
+            forms.first,
+            forms.order,
+            forms.slot,
+            forms.group_of[here:],
             starts,
             rights,
         )
     forms.entries[coarse, node] = found
     for group in range(left_groups):
-        left_loss = work.loss[left_place + group]
+        left_loss = forms.loss[left_place + group]
         for pair in range(starts[group], starts[group + 1]):
-            work.loss[here + pair] = left_loss + work.loss[right_place + rights[pair]]
+            forms.loss[here + pair] = left_loss + forms.loss[right_place + rights[pair]]
 
 
 # -- a wide root -----------------------------------------------------------------------------------
@@ -465,29 +465,28 @@ def _merge_wide(
     coarse: int,
     numbered: bool,
     whole: bool,
-    work: Workspace,
     wide: WideBuffers | None,
 ) -> None:
     """Make a wide root of the coarse form, where there is one; its parts are made already."""
     if wide is None:  # then nothing of what follows is compiled
         return
     here, entries, groups = shape.place[-2], forms.entries[fine], forms.entries[coarse]
-    members, group_of, first = forms.members[fine], work.group_of[here:], work.order
-    found = number_tuples(shape, members, entries, groups, work.group_of, group_of, first, wide)
+    members, group_of, first = forms.members[fine], forms.group_of[here:], forms.order
+    found = number_tuples(shape, members, entries, groups, forms.group_of, group_of, first, wide)
     add_losses(
         shape,
         members,
         entries,
         groups,
-        work.group_of,
+        forms.group_of,
         first,
         found,
-        work.loss,
-        work.loss[here:],
+        forms.loss,
+        forms.loss[here:],
         wide,
     )
     if whole:
-        take_members(shape, members, work.group_of, first, found, forms.members[coarse])
+        take_members(shape, members, forms.group_of, first, found, forms.members[coarse])
     if not numbered:
         rows, fine_rows = forms.counts[coarse], forms.counts[fine]
         for group in range(found):
@@ -511,7 +510,6 @@ def coarsen(
     fresh: bool,
     numbered: bool,
     whole: bool,
-    work: Workspace,
 ) -> bool:
     """Make level `coarse` the form of `genome`, from level `fine`; return whether groups changed.
 
@@ -519,7 +517,7 @@ def coarsen(
     `coarse` was made from the same `fine` for the genome `previous` and `fresh` is false, columns
     whose bits did not change and pairs of such columns are left as they are.
 
-    Where groups are to be `numbered`, `work` says afterwards which one each root entry belongs to;
+    Where groups are to be `numbered`, `forms` says afterwards which one each root entry belongs to;
     their rows are not counted then. Where the form is not `whole`, what parts the groups of a wide
     root have is left out: coarser forms are made from it, and costs added up.
     """
@@ -532,23 +530,23 @@ def coarsen(
                 if genome[bit] != previous[bit]:
                     changed = True
                     break
-        work.changed[column] = changed
+        forms.changed[column] = changed
         if changed:
-            _merge_column(shape, forms, fine, coarse, genome, work, column)
+            _merge_column(shape, forms, fine, coarse, genome, column)
     pairs = len(shape.left)
     for i in range(pairs):
         node = shape.columns + i
         left = shape.left[i]
         right = shape.right[i]
-        work.changed[node] = work.changed[left] or work.changed[right]
-        if work.changed[node]:
+        forms.changed[node] = forms.changed[left] or forms.changed[right]
+        if forms.changed[node]:
             root = i == pairs - 1 and len(shape.parts) == 0
-            _merge_node(shape, forms, fine, coarse, i, root and not numbered, work)
+            _merge_node(shape, forms, fine, coarse, i, root and not numbered)
     if len(shape.parts):
         changed = False
         for part in shape.parts:
-            changed = changed or work.changed[part]
-        work.changed[-1] = changed
+            changed = changed or forms.changed[part]
+        forms.changed[-1] = changed
         if changed:
-            _merge_wide(shape, forms, fine, coarse, numbered, whole, work, work.wide)
-    return bool(work.changed[-1])
+            _merge_wide(shape, forms, fine, coarse, numbered, whole, forms.wide)
+    return bool(forms.changed[-1])

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from moanon.arrays import Bools, Floats, Ints, Outlined, UInts
 from moanon.kernels.forms import bucket
 from moanon.kernels.jit import compiled, inner, int64
-from moanon.kernels.join import Forms, JoinTree, Shape, Workspace
+from moanon.kernels.join import Forms, JoinTree, Shape
 
 #: How far apart the values of a sensitive column are.
 Distance = Literal["equal", "ordered", "tree"]
@@ -449,26 +449,24 @@ def _merge_histograms(
 
 
 @inner
-def merge_values(
-    shape: Shape, forms: Forms, of_forms: ValueForms, fine: int, coarse: int, work: Workspace
-) -> None:
+def merge_values(shape: Shape, forms: Forms, of_forms: ValueForms, fine: int, coarse: int) -> None:
     """Add up the sensitive values of groups that `moanon.kernels.forms.coarsen` has numbered."""
     root = shape.place[-2]
-    root_groups = work.group_of[root : root + forms.entries[fine, -1]]
+    root_groups = forms.group_of[root : root + forms.entries[fine, -1]]
     groups = forms.entries[coarse, -1]
     values = np.uint32(of_forms.histograms.shape[1] // (forms.counts.shape[1] - 1))
     if values:
         _merge_histograms(of_forms, fine, coarse, root_groups, groups, values)
         return
-    bucket(root_groups, groups, work.first, work.order)
+    bucket(root_groups, groups, forms.first, forms.order)
     merge_lists(
-        work.first,
-        work.order,
+        forms.first,
+        forms.order,
         groups,
         of_forms.starts[fine],
         of_forms.values[fine],
         of_forms.counts[fine],
-        work.slot,
+        forms.slot,
         of_forms.starts[coarse],
         of_forms.values[coarse],
         of_forms.counts[coarse],

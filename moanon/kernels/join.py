@@ -389,7 +389,10 @@ class WideBuffers(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """A stack of forms of one table; the first axis is the level, level 0 the table itself."""
+    """A stack of forms of one table, and what one thread needs to make them.
+
+    The first axis of a form's arrays is the level, level 0 the table itself.
+    """
 
     entries: Ints  # (levels, nodes): number of entries of each node
     boundary: Ints  # (levels, places of columns): the genome's bit behind each block …
@@ -398,11 +401,7 @@ class Forms(NamedTuple):
     right_of: UInts  # likewise, with one more place at its end …
     counts: UInts  # (levels, cells + 1): rows of each root entry, … for what is not counted
     members: Codes  # (levels, parts, cells): see `JoinTree`
-
-
-class Workspace(NamedTuple):
-    """Scratch of one thread, shared by all levels."""
-
+    # Scratch, shared by all levels:
     group_of: UInts  # per place: group of the fine entry
     loss: Ints  # per place: integer row loss of each group of the node
     first: UInts  # buckets of left groups
@@ -417,32 +416,35 @@ class Workspace(NamedTuple):
 
 
 def make_forms(
-    tree: JoinTree, losses: LossScale, offsets: Ints, counts: Ints, levels: int
+    tree: JoinTree, losses: LossScale, offsets: Ints, counts: Ints, levels: int, values: int
 ) -> Forms:
     """Allocate `levels` forms of a table and fill level 0.
 
-    Parameters
-    ----------
-    tree : JoinTree
-    losses : LossScale
-        It knows the keys of base values.
-    offsets : array
-        First genome bit of each column.
-    counts : array
-        Rows of each cell.
-    levels : int
-        The table, the forms to roll up through, and one for the groups of a genome.
+    There must be one for the table, those to roll up through, and one for the groups of a genome.
+    `offsets` are the first genome bits of the columns and the number of bits, `values` how many
+    sensitive values there are.
     """
-    shape = tree.shape
+    shape, places = tree.shape, int(tree.shape.place[-1])
     leaves = int(shape.place[shape.columns])
     forms = Forms(
-        np.zeros((levels, len(shape.place) - 1), dtype=np.int64),
-        np.zeros((levels, leaves), dtype=np.int64),
-        np.ones((levels, leaves), dtype=np.int64),
-        np.zeros((levels, len(tree.row_starts)), dtype=np.uint32),
-        np.zeros((levels, len(tree.right_of) + 1), dtype=np.uint32),
-        np.zeros((levels, len(counts) + 1), dtype=np.uint32),
-        np.zeros((levels, *tree.members.shape), dtype=np.uint16),
+        entries=np.zeros((levels, len(shape.place) - 1), dtype=np.int64),
+        boundary=np.zeros((levels, leaves), dtype=np.int64),
+        key=np.ones((levels, leaves), dtype=np.int64),
+        row_starts=np.zeros((levels, len(tree.row_starts)), dtype=np.uint32),
+        right_of=np.zeros((levels, len(tree.right_of) + 1), dtype=np.uint32),
+        counts=np.zeros((levels, len(counts) + 1), dtype=np.uint32),
+        members=np.zeros((levels, *tree.members.shape), dtype=np.uint16),
+        group_of=np.zeros(places, dtype=np.uint32),
+        loss=np.zeros(places, dtype=np.int64),
+        first=np.zeros(places + 2, dtype=np.uint32),
+        order=np.zeros(places, dtype=np.uint32),
+        slot=np.zeros(max(places, values) + 1, dtype=np.uint32),
+        changed=np.ones(len(shape.place) - 1, dtype=np.bool_),
+        loss_start=losses.start,
+        loss_table=losses.table,
+        union=np.zeros(int(offsets[-1]), dtype=np.uint8),
+        dense=np.zeros(DENSE, dtype=np.uint32),
+        wide=_make_wide_buffers(shape),
     )
     forms.members[0] = tree.members
     forms.entries[0] = np.diff(shape.place)
@@ -457,26 +459,7 @@ def make_forms(
     return forms
 
 
-def make_workspace(tree: JoinTree, losses: LossScale, bits: int, values: int) -> Workspace:
-    """Allocate the scratch of one thread, for genomes of `bits` and so many sensitive values."""
-    places = int(tree.shape.place[-1])
-    widest = max(places, values)
-    return Workspace(
-        np.zeros(places, dtype=np.uint32),
-        np.zeros(places, dtype=np.int64),
-        np.zeros(places + 2, dtype=np.uint32),
-        np.zeros(places, dtype=np.uint32),
-        np.zeros(widest + 1, dtype=np.uint32),
-        np.ones(len(tree.shape.place) - 1, dtype=np.bool_),
-        losses.start,
-        losses.table,
-        np.zeros(bits, dtype=np.uint8),
-        np.zeros(DENSE, dtype=np.uint32),
-        make_wide_buffers(tree.shape),
-    )
-
-
-def make_wide_buffers(shape: Shape) -> WideBuffers | None:
+def _make_wide_buffers(shape: Shape) -> WideBuffers | None:
     """Allocate scratch for a table of this shape; none where its root is a pair."""
     if not len(shape.parts):
         return None

@@ -21,9 +21,8 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance, Layout
 from moanon.grouping import Grouping
 from moanon.kernels.costs import COSTS, block_costs
-from moanon.kernels.evaluation import evaluate_groups
 from moanon.kernels.histograms import Lists, make_lists
-from moanon.kernels.population import Mode, PopulationKernel, RawScores
+from moanon.kernels.population import Mode, PopulationKernel, RawScores, evaluate_groups
 from moanon.kernels.selection import FIELDS, GroupRule, Results
 from moanon.kernels.thresholds import GIVEN
 from moanon.measures.measure import Measure, applicable, find_measure

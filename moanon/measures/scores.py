@@ -19,11 +19,10 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.kernels import thresholds
-from moanon.kernels.costs import COSTS
+from moanon.kernels.costs import COSTS, OF_COLUMNS, TALLIES, square_unit, tally_unit
 from moanon.kernels.models import MODELS
 from moanon.kernels.population import RawScores
 from moanon.kernels.selection import BY_SIZE, FIELDS, GroupRule
-from moanon.kernels.tallies import OF_COLUMNS, TALLIES, square_unit, tally_unit
 from moanon.measures.measure import Measure, find_measure
 from moanon.measures.suppression import Suppression
 
@@ -51,7 +50,7 @@ class Demand:
     costs : tuple of str
         Of `moanon.kernels.costs.COSTS`.
     tallies : tuple of (str, int)
-        Of `moanon.kernels.tallies.TALLIES`, each with the number of a sensitive column.
+        Of `moanon.kernels.costs.TALLIES`, each with the number of a sensitive column.
     labels : bool
         Whether rows outside their group's majority class are counted.
     """
@@ -263,7 +262,7 @@ class Scores(Outlined):
         return int(self.instance.prices.full[COSTS.index(name)])
 
     def tally(self, name: str) -> tuple[Ints, Ints]:
-        """Tally of the kept rows and of the suppressed ones; see `moanon.kernels.tallies.TALLIES`.
+        """Tally of the kept rows and of the suppressed ones; see `moanon.kernels.costs.TALLIES`.
 
         Arrays (entries, columns): one column for each sensitive one, or just one where the tally is
         not one of sensitive values.

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from moanon.grouping import Grouping
 from moanon.kernels.costs import COSTS
-from moanon.kernels.evaluation import evaluate_groups
 from moanon.kernels.histograms import make_lists
-from moanon.kernels.population import PopulationKernel
+from moanon.kernels.population import PopulationKernel, evaluate_groups
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import GIVEN
 from moanon.measures.evaluate import _evaluate, suppress_groups

@@ -118,72 +118,74 @@ def no_prices() -> Prices:
     return Prices(**arrays | units)  # type: ignore[arg-type]
 
 
-class CostColumn(NamedTuple):
-    """A quasi-identifier, as far as costs depend on it."""
+def make_prices(
+    spans: Sequence[Ints],
+    counts: Sequence[Ints],
+    shares: Sequence[float],
+    is_interval: Sequence[bool],
+    trees: Sequence[tuple[Ints, Ints, Ints] | None],
+) -> Prices:
+    """Price the blocks of all quasi-identifiers of a table.
 
-    spans: Ints  # (base values,): values that each stands for
-    counts: Ints  # (base values,): rows of the table that have it
-    share: float  # weight of the column over the sum of all weights
-    is_interval: bool
-    tree: tuple[Ints, Ints, Ints] | None  # of all nodes: first leaf, the one after the last, height
-
-
-def make_prices(columns: Sequence[CostColumn]) -> Prices:
-    """Price the blocks of all quasi-identifiers of a table."""
-    rows, counts = int(columns[0].counts.sum()), [column.counts for column in columns]
-    sizes = [len(column.spans) for column in columns]
+    Of each column: values that its base values stand for, rows of the table that have them, weight
+    over the sum of all weights, and of all nodes of its tree the first leaf, the one after the last
+    and the height.
+    """
+    rows, sizes = int(counts[0].sum()), [len(each) for each in spans]
     unit = _MOST // rows
-    keys, values = zip(*(block_keys(column.spans) for column in columns), strict=True)
+    keys, values = zip(*map(block_keys, spans), strict=True)
     by_key = [
-        np.rint(column.share * unit * _shares_lost(column, each))
-        for column, each in zip(columns, values, strict=True)
+        np.rint(share * unit * _shares_lost(int(each.sum()), interval, of_keys))
+        for each, share, interval, of_keys in zip(spans, shares, is_interval, values, strict=True)
     ]
-    trees = sum(column.tree is not None for column in columns)
-    tree_unit = unit // trees if trees else 0
-    levels = _levels(columns, tree_unit)
+    tree_columns = sum(tree is not None for tree in trees)
+    tree_unit = unit // tree_columns if tree_columns else 0
+    level_start, level_stop, level = _levels(sizes, trees, tree_unit)
     logs_in = log_unit(rows)
     most_nats = sum(log(max(size, 2)) for size in sizes)
     entropy_in = float(_MOST // max(1, int(np.ceil(rows * most_nats))))
-    rows_in = float(_MOST // ceil(rows * len(columns) * log(max(rows, 2))))
-    weighted = sum(int(np.rint(column.share * unit)) for column in columns)
+    rows_in = float(_MOST // ceil(rows * len(sizes) * log(max(rows, 2))))
+    weighted = sum(int(np.rint(share * unit)) for share in shares)
     entropies = sum(_entropy_cost(each, logs_in, entropy_in) for each in counts)
-    logs_of_all = len(columns) * int(log_rows(np.array([rows]), rows_in)[0])
-    own_logs = sum(int((each * log_rows(each, rows_in)).sum()) for each in counts)
+    logs_of_all = len(sizes) * int(_log_rows(np.array([rows]), rows_in)[0])
+    own_logs = sum(int((each * _log_rows(each, rows_in)).sum()) for each in counts)
+    full = [weighted, weighted, tree_columns * tree_unit, entropies, logs_of_all]
     return Prices(
         offset=np.cumsum([0, *(size - 1 for size in sizes[:-1])]).astype(np.int64),
         start=starts_of(keys)[:-1],
         keys=np.concatenate(keys),
         by_key_start=starts_of(values)[:-1],
         by_key=np.concatenate(by_key, axis=1).astype(np.int64),
-        level_start=levels[0],
-        level_stop=levels[1],
-        level=levels[2],
+        level_start=level_start,
+        level_stop=level_stop,
+        level=level,
         below=_running(counts),
         logs=_running([count_logs(each, logs_in) for each in counts]),
         log_unit=logs_in,
         entropy_unit=entropy_in,
         rows_unit=rows_in,
-        full=np.array([weighted, weighted, trees * tree_unit, entropies, logs_of_all], np.int64),
+        full=np.array(full, np.int64),
         least=np.array([0, 0, 0, 0, own_logs], np.int64),
     )
 
 
-def _shares_lost(column: CostColumn, values: Ints) -> Floats:
-    """Loss and certainty penalty (2, blocks) of cells in blocks of so many values."""
-    every = int(column.spans.sum())
+def _shares_lost(every: int, is_interval: bool, values: Ints) -> Floats:
+    """Loss and certainty penalty (2, blocks) of cells in blocks of so many of `every` values."""
     loss = np.maximum(values - 1, 0) / max(1, every - 1)
-    certainty = loss if column.is_interval else np.where(values > 1, values / every, 0.0)
+    certainty = loss if is_interval else np.where(values > 1, values / every, 0.0)
     return np.stack([loss, certainty])
 
 
-def _levels(columns: Sequence[CostColumn], unit: int) -> tuple[Ints, Ints, Ints]:
+def _levels(
+    sizes: Sequence[int], trees: Sequence[tuple[Ints, Ints, Ints] | None], unit: int
+) -> tuple[Ints, Ints, Ints]:
     """Tree nodes by the place where they begin: where they end, and what they cost."""
     starts, stops, costs = [0], [], []
-    for column in columns:
-        at_place: list[list[tuple[int, int]]] = [[] for _ in range(len(column.spans) + 1)]
-        if column.tree is not None:
-            height = max(1, int(column.tree[2][0]))
-            for first, stop, level in zip(*(part.tolist() for part in column.tree), strict=True):
+    for size, tree in zip(sizes, trees, strict=True):
+        at_place: list[list[tuple[int, int]]] = [[] for _ in range(size + 1)]
+        if tree is not None:
+            height = max(1, int(tree[2][0]))
+            for first, stop, level in zip(*(part.tolist() for part in tree), strict=True):
                 at_place[first].append((stop, level * unit // height))
         for nodes in at_place:
             starts.append(starts[-1] + len(nodes))
@@ -286,11 +288,11 @@ def block_costs(
         )
         entropy = np.floor(nats * prices.entropy_unit + 0.5).astype(np.int64)
         costs[_ENTROPY] += np.where(single, 0, entropy)
-        costs[_BLOCK_ROWS] += log_rows(rows, prices.rows_unit)
+        costs[_BLOCK_ROWS] += _log_rows(rows, prices.rows_unit)
     return costs
 
 
-def log_rows(rows: Ints, unit: float) -> Ints:
+def _log_rows(rows: Ints, unit: float) -> Ints:
     """Logarithms of numbers of rows in units, 0 for none; as `_cell_cost` has them."""
     different, which = np.unique(rows, return_inverse=True)
     logs = np.array([log(count) if count else 0.0 for count in different.tolist()])
@@ -491,17 +493,9 @@ def add_tallies(
 ) -> None:
     """Let more groups stay: ``groups[i]`` for all `i` in `members`.
 
-    Parameters
-    ----------
-    wanted : array (tallies, 2)
-    members, groups : arrays
-    plan, lists, buffers
-        The values of the groups are taken out of ``buffers.left``, which must hold them.
-    suppressed : int
-        Rows that are not kept then.
-    out : array (2 * tallies,)
-        For each tally, that of the kept rows, which the groups are added to, and that of the
-        suppressed ones, which is taken anew.
+    Their values are taken out of ``buffers.left``, which must hold them. `out` has two places for
+    each tally: that of the kept rows, which the groups are added to, and that of the `suppressed`
+    ones, which is taken anew.
     """
     of_columns = False
     for at in range(len(wanted)):

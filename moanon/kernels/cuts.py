@@ -71,20 +71,11 @@ def move_boundaries(
 ) -> None:
     """Move a boundary of each row far, shift it by one place, or flip the one at its place.
 
-    Parameters
-    ----------
-    genomes : array (genomes, bits)
-    start : int
-    rows, at : arrays (moves,)
-    forward : array (moves,)
-        Whether a boundary is exchanged with the one after it (1) or before it (0).
-    shifts : array (moves,)
-        Below one half, it is, if there is one and it differs: else nothing would change.
-    far : array (moves,)
-        As `keep_movable` has left it.
-    lots : array (far moves, places)
-        Of the boundaries the one with the highest lot is cleared, of the other places that with the
-        highest is set.
+    The place is ``at[i]``. It is exchanged with the one after it (where `forward` is 1) or before
+    it, if its number in `shifts` is below one half, there is one and it differs: else nothing would
+    change. `far` is as `keep_movable` has left it. Of the boundaries that move far the one with the
+    highest of its `lots` (far moves, places) is cleared, of the other places that with the highest
+    is set.
     """
     places, moved = lots.shape[1], 0
     for i in range(len(rows)):
@@ -178,23 +169,11 @@ def best_cut(
     (found by halving); then a cut between two fines may be missed. It is one function, without
     slices and views: it is compiled before a first search, and must not make that much longer.
 
-    Parameters
-    ----------
-    column : CutColumn
-    counts : array (cells,)
-        Rows of each cell.
-    shown : array (2, values)
-        The mark of the block that a base value is in, and what a row loses by it.
-    cells : array (2, cells)
-        Sums of the marks and losses that each cell shows in all columns. What is left of the marks
-        without those of this column is the same number for cells with the same blocks elsewhere.
-    full : int
-        What a suppressed row loses.
-    k, limit : int
-    most_fine : int
-        The largest fine that is tried.
-    bits : array (values - 1,)
-        A cut; replaced by the cheapest one unless it is that itself.
+    `shown` (2, values) is the mark of the block that a base value is in and what a row loses by it;
+    `cells` (2, cells) the sums of the marks and losses that each cell shows in all columns. What is
+    left of the marks without those of this column is the same number for cells with the same blocks
+    elsewhere. A suppressed row loses `full`; `most_fine` is the largest fine that is tried. `bits`
+    is a cut, replaced by the cheapest one unless it is that itself.
     """
     codes, starts, stops, keys, loss, _ = column
     number, size = len(codes), len(bits) + 1
@@ -355,7 +334,10 @@ class CutTable(NamedTuple):
 
 
 class View(NamedTuple):
-    """The coarse blocks and the fine values of each column; see the module."""
+    """The coarse blocks and the fine values of each column; see the module.
+
+    By the coarse blocks of all columns, cells are in groups. Those of enough rows are listed.
+    """
 
     edges: Ints  # (columns, values + 1): base value at which each fine value begins, and the end
     fine: Ints  # (columns, values): fine value …
@@ -364,15 +346,10 @@ class View(NamedTuple):
     fines: Ints  # (columns,): how many there are of each …
     coarses: Ints
     free: Ints  # … and how many bits are free
-
-
-class Groups(NamedTuple):
-    """Cells in groups of enough rows, group by group."""
-
     cells: Ints  # those of each group together
     first: Ints  # (groups + 1,): where those of each group begin
     rows: Ints  # (groups,)
-    suppressed: int  # rows in groups that are too small, which are not listed
+    suppressed: int  # rows in groups that are too small
 
 
 @inner
@@ -445,8 +422,8 @@ def decide_trees(table: CutTable, state: Bits) -> bool:
 
 
 @inner
-def view_of(table: CutTable, state: Bits) -> View:
-    """Lay out the coarse blocks and fine values of a state."""
+def view_of(table: CutTable, state: Bits, k: int) -> View:
+    """Lay out the coarse blocks and fine values of a state, and its groups of `k` rows or more."""
     columns, most = len(table.sizes), largest(table.sizes)
     edges = np.zeros((columns, most + 1), dtype=np.int64)
     fine = np.zeros((columns, most), dtype=np.int64)
@@ -471,7 +448,10 @@ def view_of(table: CutTable, state: Bits) -> View:
         edges[c, value + 1] = table.sizes[c]
         coarse_start[c, block + 1] = value + 1
         fines[c], coarses[c] = value + 1, block + 1
-    return View(edges, fine, coarse, coarse_start, fines, coarses, free)
+    cells, first, rows, suppressed = _group_coarsely(table, coarse, coarses, k)
+    return View(
+        edges, fine, coarse, coarse_start, fines, coarses, free, cells, first, rows, suppressed
+    )
 
 
 @inner
@@ -498,20 +478,22 @@ def _number(keys: Ints) -> int:
 
 
 @inner
-def group_coarsely(table: CutTable, view: View, k: int) -> Groups:
-    """Group the cells by the coarse blocks of all columns."""
+def _group_coarsely(
+    table: CutTable, coarse: Ints, coarses: Ints, k: int
+) -> tuple[Ints, Ints, Ints, int]:
+    """Group the cells by the coarse blocks of all columns; see `View`."""
     codes, counts = table.codes, table.counts
     cells = len(counts)
     key = np.zeros(cells, dtype=np.int64)
     keys = int64(1)
     for c in range(len(table.sizes)):
-        blocks = view.coarses[c]
+        blocks = coarses[c]
         if blocks == 1:
             continue
         if keys > _MOST_KEYS // blocks:  # numbers of groups are smaller than keys
             keys = int64(_number(key))
         for i in range(cells):
-            key[i] = key[i] * blocks + view.coarse[c, codes[c, i]]
+            key[i] = key[i] * blocks + coarse[c, codes[c, i]]
         keys *= blocks
     number = _number(key)
     rows = np.zeros(number, dtype=np.int64)
@@ -537,7 +519,7 @@ def group_coarsely(table: CutTable, view: View, k: int) -> Groups:
         if place[key[i]] >= 0:
             order[place[key[i]]] = i
             place[key[i]] += 1
-    return Groups(order, first[: kept + 1], rows[:kept], suppressed)
+    return order, first[: kept + 1], rows[:kept], suppressed
 
 
 @inner
@@ -561,14 +543,13 @@ def measure_cut(table: CutTable, genome: Bits, k: int, kept: Ints) -> tuple[int,
     column. Returns the rows that are suppressed, and those of the smallest group that is not; 0 if
     there is none.
     """
-    view = view_of(table, genome)
-    groups = group_coarsely(table, view, k)
-    for group in range(len(groups.rows)):
-        cell = groups.cells[groups.first[group]]
+    view = view_of(table, genome, k)
+    for group in range(len(view.rows)):
+        cell = view.cells[view.first[group]]
         for c in range(len(table.sizes)):
             block = view.coarse[c, table.codes[c, cell]]
             begin = view.edges[c, view.coarse_start[c, block]]
             end = view.edges[c, view.coarse_start[c, block + 1]]
-            kept[table.loss_first[c] + key_between(table, c, begin, end)] += groups.rows[group]
-    smallest = groups.rows.min() if len(groups.rows) else int64(0)
-    return groups.suppressed, smallest
+            kept[table.loss_first[c] + key_between(table, c, begin, end)] += view.rows[group]
+    smallest = view.rows.min() if len(view.rows) else int64(0)
+    return view.suppressed, smallest

@@ -25,7 +25,7 @@ import numpy as np
 
 from moanon.arrays import Bits, Codes, Ints, UInts
 from moanon.kernels.jit import inner, int64
-from moanon.kernels.join import DENSE, Forms, Keys, Shape, WideBuffers
+from moanon.kernels.join import DENSE, Forms, Keys, Shape
 
 #: Pairs of groups at the root have a place each, but no more than this for each entry, because all
 #: places are gone through.
@@ -317,67 +317,49 @@ def _number_hashed(
 
 
 @inner
-def _number(span: int, entries: int, buffers: WideBuffers, group_of: UInts, first: UInts) -> int:
+def _number(
+    span: int, entries: int, keys: Keys, table: UInts, group_of: UInts, first: UInts
+) -> int:
     """Number the keys, which are below `span`; return how many different ones there are."""
     bits = int64(1)
     while (int64(1) << bits) < 2 * entries:
         bits += 1
     dense = span <= (int64(1) << bits)
     for slot in range(span if dense else int64(1) << bits):
-        buffers.table[slot] = 0
+        table[slot] = 0
     if dense:
-        return _number_densely(buffers.keys, entries, buffers.table, group_of, first)
-    return _number_hashed(buffers.keys, entries, bits, buffers.table, group_of, first)
+        return _number_densely(keys, entries, table, group_of, first)
+    return _number_hashed(keys, entries, bits, table, group_of, first)
 
 
 @inner
 def _add_digits(
-    shape: Shape,
-    members: Codes,
-    entries: int,
-    begin: int,
-    end: int,
-    group_of: UInts,
-    buffers: WideBuffers,
+    shape: Shape, forms: Forms, members: Codes, entries: int, begin: int, end: int, keys: Keys
 ) -> None:
-    """Make keys of the groups so far (`group_of`) and of the digits ``order[begin:end]``."""
+    """Make keys of the groups so far and of the digits ``digits[begin:end]``."""
+    group_of = forms.group_of[shape.place[-2] :]
     for near in range(0, entries, _NEAR):
         far = min(near + _NEAR, entries)
         for entry in range(near, far):
-            buffers.keys[entry] = np.uint64(group_of[entry])
+            keys[entry] = np.uint64(group_of[entry])
         for i in range(begin, end):
-            part = buffers.order[i]
-            digit = buffers.digit[shape.place[shape.parts[part]] :]
+            part = forms.digits[i]
+            digit = forms.digit[shape.place[shape.parts[part]] :]
             member = members[part]
             for entry in range(near, far):
-                buffers.keys[entry] += digit[member[entry]]
+                keys[entry] += digit[member[entry]]
 
 
 @inner
-def number_tuples(
-    shape: Shape,
-    members: Codes,
-    fine: Ints,
-    groups: Ints,
-    node_group: UInts,
-    group_of: UInts,
-    first: UInts,
-    buffers: WideBuffers,
+def _number_tuples(
+    shape: Shape, forms: Forms, fine: int, coarse: int, digits: int, keys: Keys
 ) -> int:
-    """Number the different tuples of groups that a root's entries have; return how many.
+    """Number the different tuples of groups that the root's entries have; return how many.
 
-    Parameters
-    ----------
-    members : array (parts, entries)
-        Entry of each part that an entry of the root has.
-    fine, groups : arrays (nodes,)
-        Entries of each node, and groups that they fall into.
-    node_group : array
-        Group of each entry below the root, by its place.
-    group_of, first : arrays
-        Filled with the group of each entry of the root, and with the first entry of each group.
+    Filled are the group of each entry of the root, and the first entry of each group (`order`).
     """
-    digits, entries = _list_digits(shape, groups, buffers.order), fine[-1]
+    entries = forms.entries[fine, -1]
+    group_of, first = forms.group_of[shape.place[-2] :], forms.order
     for entry in range(entries):
         group_of[entry] = 0
     first[0] = 0
@@ -385,64 +367,44 @@ def number_tuples(
     while begin < digits and found < entries:
         span, end = np.uint64(found), begin
         while end < digits:
-            node = shape.parts[buffers.order[end]]
-            choices = np.uint64(groups[node])
+            node = shape.parts[forms.digits[end]]
+            choices = np.uint64(forms.entries[coarse, node])
             if span > _MOST // choices:
                 break
-            for entry in range(shape.place[node], shape.place[node] + fine[node]):
-                buffers.digit[entry] = np.uint64(node_group[entry]) * span
+            here = shape.place[node]
+            for entry in range(here, here + forms.entries[fine, node]):
+                forms.digit[entry] = np.uint64(forms.group_of[entry]) * span
             span *= choices
             end += 1
-        _add_digits(shape, members, entries, begin, end, group_of, buffers)
-        found = _number(int64(span), entries, buffers, group_of, first)
+        _add_digits(shape, forms, forms.members[fine], entries, begin, end, keys)
+        found = _number(int64(span), entries, keys, forms.table, group_of, first)
         begin = end
     return found
 
 
 @inner
-def add_losses(
-    shape: Shape,
-    members: Codes,
-    fine: Ints,
-    groups: Ints,
-    node_group: UInts,
-    first: UInts,
-    found: int,
-    node_loss: Ints,
-    loss: Ints,
-    buffers: WideBuffers,
+def _add_losses(
+    shape: Shape, forms: Forms, fine: int, coarse: int, digits: int, found: int
 ) -> None:
-    """Add up the losses of groups that `number_tuples` has found."""
-    digits, whole = _list_digits(shape, groups, buffers.order), int64(0)
+    """Add up the losses of groups that `_number_tuples` has found."""
+    first, loss, whole = forms.order, forms.loss[shape.place[-2] :], int64(0)
     for node in shape.parts:
         here = shape.place[node]
-        if groups[node] == 1:
-            whole += node_loss[here]
+        if forms.entries[coarse, node] == 1:
+            whole += forms.loss[here]
         else:
-            for entry in range(here, here + fine[node]):
-                buffers.loss[entry] = node_loss[here + node_group[entry]]
+            for entry in range(here, here + forms.entries[fine, node]):
+                forms.part_loss[entry] = forms.loss[here + forms.group_of[entry]]
     for near in range(0, found, _NEAR):
         far = min(near + _NEAR, found)
         for group in range(near, far):
             loss[group] = whole
         for i in range(digits):
-            part = buffers.order[i]
-            of_entry = buffers.loss[shape.place[shape.parts[part]] :]
-            member = members[part]
+            part = forms.digits[i]
+            of_entry = forms.part_loss[shape.place[shape.parts[part]] :]
+            member = forms.members[fine, part]
             for group in range(near, far):
                 loss[group] += of_entry[member[first[group]]]
-
-
-@inner
-def take_members(
-    shape: Shape, members: Codes, node_group: UInts, first: UInts, found: int, out: Codes
-) -> None:
-    """Say which groups of the parts each of the groups has."""
-    for part in range(len(shape.parts)):
-        here = node_group[shape.place[shape.parts[part]] :]
-        member, taken = members[part], out[part]
-        for group in range(found):
-            taken[group] = here[member[first[group]]]
 
 
 @inner
@@ -465,33 +427,26 @@ def _merge_wide(
     coarse: int,
     numbered: bool,
     whole: bool,
-    wide: WideBuffers | None,
+    keys: Keys | None,
 ) -> None:
     """Make a wide root of the coarse form, where there is one; its parts are made already."""
-    if wide is None:  # then nothing of what follows is compiled
+    if keys is None:  # then nothing of what follows is compiled
         return
-    here, entries, groups = shape.place[-2], forms.entries[fine], forms.entries[coarse]
-    members, group_of, first = forms.members[fine], forms.group_of[here:], forms.order
-    found = number_tuples(shape, members, entries, groups, forms.group_of, group_of, first, wide)
-    add_losses(
-        shape,
-        members,
-        entries,
-        groups,
-        forms.group_of,
-        first,
-        found,
-        forms.loss,
-        forms.loss[here:],
-        wide,
-    )
-    if whole:
-        take_members(shape, members, forms.group_of, first, found, forms.members[coarse])
+    digits = _list_digits(shape, forms.entries[coarse], forms.digits)
+    found = _number_tuples(shape, forms, fine, coarse, digits, keys)
+    _add_losses(shape, forms, fine, coarse, digits, found)
+    if whole:  # which groups of the parts each of the groups has
+        for part in range(len(shape.parts)):
+            part_group = forms.group_of[shape.place[shape.parts[part]] :]
+            member, taken = forms.members[fine, part], forms.members[coarse, part]
+            for group in range(found):
+                taken[group] = part_group[member[forms.order[group]]]
     if not numbered:
         rows, fine_rows = forms.counts[coarse], forms.counts[fine]
+        group_of = forms.group_of[shape.place[-2] :]
         for group in range(found):
             rows[group] = 0
-        for entry in range(entries[-1]):
+        for entry in range(forms.entries[fine, -1]):
             rows[group_of[entry]] += fine_rows[entry]
     forms.entries[coarse, -1] = found
 
@@ -548,5 +503,5 @@ def coarsen(
             changed = changed or forms.changed[part]
         forms.changed[-1] = changed
         if changed:
-            _merge_wide(shape, forms, fine, coarse, numbered, whole, forms.wide)
+            _merge_wide(shape, forms, fine, coarse, numbered, whole, forms.keys)
     return bool(forms.changed[-1])

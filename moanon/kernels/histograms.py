@@ -98,27 +98,14 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class HistogramColumn(Outlined):
-    """A column whose values are counted group by group.
+    """A column whose values are counted group by group; values ascend with their places."""
 
-    Attributes
-    ----------
-    total : array (values,)
-        Rows of the table with each value; values ascend with their places.
-    distance : int
-        `EQUAL`, `ORDERED` or `TREE`.
-    place : array (values,)
-        Place of each value in the domain.
-    size : int
-        Number of places.
-    levels : array (height, places)
-        Of a tree, for each level below the root, from the leaves on: the first place of the node
-        that each place is in.
-    """
-
-    total: Ints
-    distance: int
-    place: Ints
-    size: int
+    total: Ints  # (values,): rows of the table with each
+    distance: int  # EQUAL, ORDERED or TREE
+    place: Ints  # (values,): in the domain
+    size: int  # number of places
+    #: Of a tree, for each level below the root, from the leaves on: first place of the node that
+    #: each place is in.
     levels: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     @classmethod
@@ -205,16 +192,7 @@ def _log_tables(units: Floats, bits: int) -> Ints:
 def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, rows: int) -> Plan:
     """Put what is known about the columns into flat arrays.
 
-    Parameters
-    ----------
-    columns : sequence of HistogramColumn
-        The sensitive ones first.
-    sensitive : int
-        How many are sensitive.
-    label : int
-        Which one holds class labels; -1 for none.
-    rows : int
-        Rows of the table.
+    The first so many columns are `sensitive`; the one of class labels is `label`, -1 for none.
     """
 
     def joined(parts: list[Ints]) -> Ints:
@@ -391,17 +369,9 @@ def merge_lists(
 ) -> None:
     """Add up the listed values of the entries of each group.
 
-    Parameters
-    ----------
-    first, order : arrays
-        Group ``g`` has the entries ``order[first[g]]`` up to ``order[first[g + 1] - 1]``.
-    groups : int
-    starts, values, counts : arrays
-        Values of each entry (compressed rows) and how many rows have them.
-    slot : array (values,)
-        Scratch; zero between calls.
-    merged_starts, merged, merged_counts : arrays
-        Results: values of each group, in no particular order.
+    Group ``g`` has the entries ``order[first[g]]`` up to ``order[first[g + 1] - 1]``, whose
+    `values` and their `counts` begin at `starts` (compressed rows). Those of the groups are
+    `merged`, in no particular order. `slot` is zero between calls.
     """
     found = np.uint32(0)
     for group in range(groups):
@@ -505,18 +475,8 @@ def _list_sparse(
 ) -> None:
     """List groups whose values are listed in any order (compressed rows), and count their rows.
 
-    Parameters
-    ----------
-    merged_starts, merged, counts : arrays
-        Values of each group, those of all columns, and the rows that have them; sorted in place.
-    groups : int
-    first : array (columns + 1,)
-        First value of each column.
-    starts : array
-        Result: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
-        next start.
-    sizes : array (groups,)
-        Result: rows of each group.
+    What is `merged` and its `counts` are sorted in place. Afterwards group ``g`` has in column
+    ``c`` the values at ``starts[g * columns + c]`` up to the next start.
     """
     columns = len(first) - 1
     sort_values(merged_starts, merged, counts, groups)

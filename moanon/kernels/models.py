@@ -414,24 +414,11 @@ def measure_models(
     models: Floats,
     mistakes: Ints,
 ) -> None:
-    """Measure the groups in `lists`.
+    """Measure the groups in `lists` by the models that are needed.
 
-    Parameters
-    ----------
-    begin, end : int
-        The sensitive columns to look at; a group is as good as its worst one.
-    groups : int
-    sizes : array (groups,)
-    need : array (models,)
-        Which models to measure.
-    above, below : int
-        The constant of recursive diversity is their quotient.
-    plan, lists
-        See there.
-    models : array (models, groups)
-        Result: goodness.
-    mistakes : array (groups,)
-        Result: rows that are not of the group's majority class.
+    A group is as good as the worst of its sensitive columns from `begin` to `end`; the constant of
+    recursive diversity is ``above / below``. Results are `models` (models, groups), and `mistakes`,
+    the rows of each group that are not of its majority class.
     """
     if need[_DISTINCT] or need[_FREQUENCY] or need[_ALPHA]:
         _count_values(begin, end, groups, sizes, plan, lists, models)

@@ -1,6 +1,6 @@
 """Driving the kernels over a population of genomes: flat or rolled up, on one thread or several.
 
-`_evaluate_runs` takes genomes one after the other: it merges the table's cells, adds up the
+`evaluate_runs` takes genomes one after the other: it merges the table's cells, adds up the
 sensitive values of the groups and the costs of their cells where these are asked for, and has the
 groups measured (`moanon.kernels.selection.measure_groups`). `evaluate_groups` begins there, with
 groups that somebody else has made.
@@ -152,7 +152,7 @@ def _group(
 
 
 @compiled
-def _evaluate_runs(
+def evaluate_runs(
     table: _Table,
     values: ValueForms | None,
     plan: Plan | None,
@@ -498,10 +498,10 @@ class PopulationKernel:
         """Evaluate some runs on one thread."""
         table, values, lists = self._threads[thread]
         if values is None or lists is None:
-            _evaluate_runs(table, None, None, None, rule, task, out, steps)
+            evaluate_runs(table, None, None, None, rule, task, out, steps)
         else:
             lists = lists_at(len(task.spans) + 1, values, lists)
-            _evaluate_runs(table, values, self.plan, lists, rule, task, out, steps)
+            evaluate_runs(table, values, self.plan, lists, rule, task, out, steps)
 
     def _share_out(self, work_at: Callable[[int], float]) -> list[float]:
         """Let every thread work; come back when all are done, whatever happens."""

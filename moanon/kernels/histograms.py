@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Floats, Ints, Outlined, UInts
+from moanon.arrays import Bools, Floats, Ints, Outlined, UInts, Values
 from moanon.kernels.forms import bucket
 from moanon.kernels.jit import compiled, inner, int64
 from moanon.kernels.join import Forms, JoinTree, Shape
@@ -41,6 +41,8 @@ _DENSE_VALUES = 64
 _DENSE_PLACES = 1 << 22
 #: So many cells at a time have their values put in the order of a form.
 _AT_ONCE = 1 << 18
+#: So many pairs of group and value are sorted at a time.
+_PAIRS = 1 << 19
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _ONE = np.uint32(1)
 
@@ -282,6 +284,41 @@ def make_lists(plan: Plan, groups: int, pairs: int) -> Lists:
         np.zeros(values + 1, dtype=np.int64),  # one more: written before it is counted
         False,
     )
+
+
+def list_pairs(plan: Plan, groups: int, owner: Values, value: Values, counts: Values) -> Lists:
+    """List the values of groups, ascending: of pairs of group and value, in so many rows each.
+
+    There may be as many pairs as rows: some groups after the others, so that sorting them takes
+    little beside them. Pairs of a group below 0 are left out.
+    """
+    columns, values = len(plan.first) - 1, max(1, int(plan.first[-1]))
+    turns = -(-len(owner) // _PAIRS)
+    lists, end = make_lists(plan, groups, len(owner)), 0
+    lengths = np.zeros(groups * columns, dtype=np.int64)
+    for turn in range(turns):
+        low, high = turn * groups // turns, (turn + 1) * groups // turns
+        here = slice(None) if turns == 1 else np.flatnonzero((owner >= low) & (owner < high))
+        keys, rows = _sum_pairs(values, owner[here], value[here], counts[here])
+        group, each = np.divmod(keys, values)
+        places = group * columns + np.searchsorted(plan.first, each, side="right") - 1
+        np.add.at(lengths, places, 1)
+        begin, end = end, end + len(rows)
+        lists.value[begin:end], lists.rows[begin:end] = each, rows
+    lists.starts[1:] = np.cumsum(lengths)
+    return lists._replace(value=lists.value[:end], rows=lists.rows[:end])
+
+
+def _sum_pairs(values: int, owner: Values, value: Values, counts: Values) -> tuple[Ints, Values]:
+    """Add up the rows of pairs that occur more than once: keys of group and value, ascending."""
+    if (without := owner < 0).any():
+        owner, value, counts = owner[~without], value[~without], counts[~without]
+    keys = owner.astype(np.int64) * values + value
+    order = np.argsort(keys)
+    keys = keys[order]
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+    rows = np.add.reduceat(counts[order], begins) if len(begins) else counts[:0]
+    return keys[begins], rows
 
 
 @inner

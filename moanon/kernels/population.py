@@ -227,12 +227,15 @@ class RawScores(Outlined):
         """One of `moanon.kernels.selection.FIELDS`, for all genomes."""
         return self.fields[:, FIELDS.index(name)]
 
+    @classmethod
+    def without_steps(cls, fields: Ints, goodness: Floats) -> RawScores:
+        """Results without staircases."""
+        none = np.zeros(len(fields) + 1, dtype=np.int64)
+        return cls(fields, goodness, none, fields[:0], goodness[:0])
+
     def of_steps(self) -> RawScores:
         """The steps of all staircases, as if each were a genome of its own."""
-        none = np.zeros(len(self.steps) + 1, dtype=np.int64)
-        return RawScores(
-            self.steps, self.step_goodness, none, self.steps[:0], self.step_goodness[:0]
-        )
+        return RawScores.without_steps(self.steps, self.step_goodness)
 
 
 @dataclass

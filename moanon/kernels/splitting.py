@@ -96,6 +96,14 @@ def make_split_buffers(cells: int, sizes: Ints) -> SplitBuffers:
 # -- its splits ------------------------------------------------------------------------------------
 
 
+class _Terms(NamedTuple):
+    """What a split must keep to."""
+
+    columns: BoxColumns
+    check: GroupCheck | None  # what a part must have besides enough rows
+    price: float  # of a row that is trimmed
+
+
 class _Choice(NamedTuple):
     """A node, and one of its columns that offers splits."""
 
@@ -127,9 +135,7 @@ def _side_meets(
 @inlined
 def _find_box(begin: int, end: int, buffers: SplitBuffers) -> tuple[int, int]:
     """Find the box of a node; return its rows, and the number of columns in which cells differ."""
-    rows, number = int64(0), int64(0)
-    for i in range(begin, end):
-        rows += buffers.counts[i]
+    rows, number = _count_rows(begin, end, buffers), int64(0)
     for column in range(len(buffers.lows)):
         codes = buffers.codes[column, begin:end]
         low = high = codes[0]
@@ -365,16 +371,14 @@ def _try_apart(
 
 @inner
 def _list_splits(
-    columns: BoxColumns,
+    terms: _Terms,
     begin: int,
     end: int,
     rows: int,
     loss: int,
     active: Ints,
-    check: GroupCheck | None,
     least: int,
     left: int,
-    price: float,
     quick: bool,
     buffers: SplitBuffers,
 ) -> int:
@@ -382,6 +386,7 @@ def _list_splits(
 
     A quick look sees what a split gains in its own column only, as if the others stayed as wide.
     """
+    columns, check, price = terms
     best = int64(-1)
     for slot in range(len(buffers.gains)):
         buffers.gains[slot] = 0.0
@@ -477,20 +482,13 @@ def _copy_cells(begin: int, end: int, buffers: SplitBuffers, to: SplitBuffers) -
 
 @inner
 def _split_greedily(
-    columns: BoxColumns,
-    begin: int,
-    end: int,
-    check: GroupCheck | None,
-    least: int,
-    left: int,
-    price: float,
-    most: float,
-    buffers: SplitBuffers,
+    terms: _Terms, begin: int, end: int, least: int, left: int, most: float, buffers: SplitBuffers
 ) -> float:
     """Split the cells ``order[begin:end]`` to the end; return the loss, or infinity beyond `most`.
 
     A row that is trimmed loses the price.
     """
+    columns, _, price = terms
     total, stack, height = 0.0, buffers.stack, int64(1)
     stack[0, 0], stack[0, 1] = begin, end
     while height > 0:
@@ -499,10 +497,10 @@ def _split_greedily(
         rows, number = _find_box(first, last, buffers)
         loss, slot = box_loss(columns.blocks, buffers.lows, buffers.highs), int64(-1)
         if loss > 0 and rows >= 2 * least:
+            active = buffers.active[:number]
             slot = _list_splits(
-                columns, first, last, rows, loss, buffers.active[:number],
-                check, least, left, price, bool_(True), buffers,
-            )  # fmt: skip
+                terms, first, last, rows, loss, active, least, left, bool_(True), buffers
+            )
         if slot < 0:
             total += float(rows) * loss
             if total > most:
@@ -521,23 +519,18 @@ def _split_greedily(
 
 @inner
 def _look_ahead(
-    columns: BoxColumns,
+    terms: _Terms,
     begin: int,
     end: int,
-    rows: int,
     number: int,
-    check: GroupCheck | None,
-    least: int,
+    coarse: int,
     left: int,
-    price: float,
     tries: int,
-    horizon: int,
     buffers: SplitBuffers,
     ahead: SplitBuffers,
 ) -> int:
-    """Try the splits with the largest gains to the end; return the slot of the best."""
+    """Try the splits of largest gain, down to groups of `coarse` rows; return the best slot."""
     best, best_total = int64(-1), inf
-    coarse = max(least, rows // horizon)
     for _ in range(tries):
         slot, gain = int64(-1), 0.0
         for other in range(len(buffers.gains)):
@@ -546,16 +539,14 @@ def _look_ahead(
         if slot < 0:
             break
         buffers.gains[slot] = 0.0
-        _part_node(columns, slot, buffers.active[:number], begin, end, buffers)
+        _part_node(terms.columns, slot, buffers.active[:number], begin, end, buffers)
         parts = buffers.parts[slot]
         trimmed = _count_rows(buffers.edges[parts], end, buffers)
-        total = trimmed * price
+        total = trimmed * terms.price
         _copy_cells(begin, end, buffers, ahead)
         for part in range(parts):
-            total += _split_greedily(
-                columns, buffers.edges[part], buffers.edges[part + 1], check, coarse,
-                left - trimmed, price, best_total - total, ahead,
-            )  # fmt: skip
+            first, last, most = buffers.edges[part], buffers.edges[part + 1], best_total - total
+            total += _split_greedily(terms, first, last, coarse, left - trimmed, most, ahead)
             if total >= best_total:
                 break
         if total < best_total:
@@ -618,7 +609,7 @@ def split_cells(
     which may be a group, at the end that of the result. There are two buffers, because looking
     ahead must not disturb what is looked at.
     """
-    stack = buffers.stack
+    terms, stack = _Terms(columns, check, price), buffers.stack
     groups, suppressed = int64(0), int64(0)
     height = _begin(codes, counts, starts, group, buffers)
     for cell in range(len(counts)):
@@ -632,15 +623,13 @@ def split_cells(
         # Trimming takes a row at least; its price must be less than all that the node can gain.
         can_trim = left > 0 and rows > least and float(rows) * loss > price
         if loss > 0 and (rows >= 2 * least or can_trim):
+            active = buffers.active[:number]
             slot = _list_splits(
-                columns, begin, end, rows, loss, buffers.active[:number],
-                check, least, left, price, bool_(False), buffers,
-            )  # fmt: skip
+                terms, begin, end, rows, loss, active, least, left, bool_(False), buffers
+            )
         if slot >= 0 and tries > 1 and rows >= 2 * least:
-            slot = _look_ahead(
-                columns, begin, end, rows, number, check, least, left, price, tries, horizon,
-                buffers, ahead,
-            )  # fmt: skip
+            coarse = max(least, rows // horizon)
+            slot = _look_ahead(terms, begin, end, number, coarse, left, tries, buffers, ahead)
         if slot < 0:
             for i in range(begin, end):
                 group[buffers.order[i]] = groups

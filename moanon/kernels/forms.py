@@ -21,6 +21,8 @@ not be looked at. Keys are compared whole, never by their hashes alone.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from moanon.arrays import Bits, Codes, Ints, UInts
@@ -80,27 +82,30 @@ def bucket(group_of: UInts, groups: int, first: UInts, order: UInts) -> None:
     first[0] = 0
 
 
+class _Pairs(NamedTuple):
+    """A pair node of the fine form, as its children fall into groups, and where the coarse goes."""
+
+    starts: UInts  # of the fine form (compressed rows) …
+    right: UInts
+    left_group: UInts  # group of each left and right entry
+    right_group: UInts
+    left_groups: int  # how many there are
+    right_groups: int
+    coarse_starts: UInts  # … and of the coarse form
+    coarse_right: UInts
+
+
 @inner
-def _merge_pairs(
-    fine_starts: UInts,
-    fine_right: UInts,
-    right_group: UInts,
-    left_groups: int,
-    first: UInts,
-    order: UInts,
-    slot: UInts,
-    group_of: UInts,
-    coarse_starts: UInts,
-    coarse_right: UInts,
-) -> int:
+def _merge_pairs(node: _Pairs, first: UInts, order: UInts, slot: UInts, group_of: UInts) -> int:
     """Number the distinct (left group, right group) pairs of a node; return how many."""
+    starts, fine_right, _, right_group, left_groups, _, coarse_starts, coarse_right = node
     found = np.uint32(0)
     for left in range(left_groups):
         begin = found
         coarse_starts[left] = found
         for i in range(first[left], first[left + 1]):
             entry = order[i]
-            for pair in range(fine_starts[entry], fine_starts[entry + _ONE]):
+            for pair in range(starts[entry], starts[entry + _ONE]):
                 right = right_group[fine_right[pair]]
                 number = slot[right]
                 is_new = number == 0
@@ -118,29 +123,20 @@ def _merge_pairs(
 
 @inner
 def _merge_root(
-    fine_starts: UInts,
-    fine_right: UInts,
-    fine_counts: UInts,
-    right_group: UInts,
-    left_groups: int,
-    first: UInts,
-    order: UInts,
-    slot: UInts,
-    coarse_starts: UInts,
-    coarse_right: UInts,
-    coarse_counts: UInts,
+    node: _Pairs, first: UInts, order: UInts, slot: UInts, counts: UInts, coarse_counts: UInts
 ) -> int:
     """Like `_merge_pairs` at the root, where rows are counted and numbers are not needed."""
+    starts, fine_right, _, right_group, left_groups, _, coarse_starts, coarse_right = node
     found = np.uint32(0)
     for left in range(left_groups):
         begin = found
         coarse_starts[left] = found
         for i in range(first[left], first[left + 1]):
             entry = order[i]
-            for pair in range(fine_starts[entry], fine_starts[entry + _ONE]):
+            for pair in range(starts[entry], starts[entry + _ONE]):
                 right = right_group[fine_right[pair]]
                 rows = slot[right]
-                slot[right] = rows + fine_counts[pair]
+                slot[right] = rows + counts[pair]
                 coarse_right[found] = right
                 found += np.uint32(rows == 0)
         for pair in range(begin, found):
@@ -152,25 +148,15 @@ def _merge_root(
 
 
 @inner
-def _merge_densely(
-    fine_starts: UInts,
-    fine_right: UInts,
-    fine_counts: UInts,
-    left_group: UInts,
-    right_group: UInts,
-    left_groups: int,
-    right_groups: int,
-    dense: UInts,
-    coarse_starts: UInts,
-    coarse_right: UInts,
-    coarse_counts: UInts,
-) -> int:
+def _merge_densely(node: _Pairs, dense: UInts, counts: UInts, coarse_counts: UInts) -> int:
     """Like `_merge_root`, where every pair of groups has a place: entries are taken as they lie."""
+    starts, fine_right, left_group, right_group, left_groups, right_groups, _, _ = node
+    coarse_starts, coarse_right = node.coarse_starts, node.coarse_right
     width = np.uint32(right_groups)
     for entry in range(len(left_group)):
         here = left_group[entry] * width
-        for pair in range(fine_starts[entry], fine_starts[entry + 1]):
-            dense[here + right_group[fine_right[pair]]] += fine_counts[pair]
+        for pair in range(starts[entry], starts[entry + 1]):
+            dense[here + right_group[fine_right[pair]]] += counts[pair]
     found, place = np.uint32(0), np.uint32(0)
     for left in range(left_groups):
         coarse_starts[left] = found
@@ -191,66 +177,33 @@ def _merge_node(
     shape: Shape, forms: Forms, fine: int, coarse: int, i: int, count_only: bool
 ) -> None:
     """Make one pair node of the coarse form; its children are made already."""
-    node = shape.columns + i
-    left = shape.left[i]
-    right = shape.right[i]
-    here = shape.place[node]
-    left_groups = forms.entries[coarse, left]
-    right_groups = forms.entries[coarse, right]
-    left_place = shape.place[left]
-    right_place = shape.place[right]
-    left_group = forms.group_of[left_place : left_place + forms.entries[fine, left]]
-    pairs = left_groups * right_groups
-    dense = count_only and pairs <= min(DENSE, _PLACES_PER_ENTRY * forms.entries[fine, node])
-    if not dense:
-        bucket(left_group, left_groups, forms.first, forms.order)
-    fine_starts = forms.row_starts[fine, shape.row_place[i] :]
-    fine_right = forms.right_of[fine, here:]
-    right_group = forms.group_of[right_place : right_place + forms.entries[fine, right]]
+    left, right, here = shape.left[i], shape.right[i], shape.place[shape.columns + i]
+    left_place, right_place = shape.place[left], shape.place[right]
+    left_groups, right_groups = forms.entries[coarse, left], forms.entries[coarse, right]
     starts = forms.row_starts[coarse, shape.row_place[i] :]
     rights = forms.right_of[coarse, here:]
-    if dense:
-        found = _merge_densely(
-            fine_starts,
-            fine_right,
-            forms.counts[fine],
-            left_group,
-            right_group,
-            left_groups,
-            right_groups,
-            forms.dense,
-            starts,
-            rights,
-            forms.counts[coarse],
-        )
-    elif count_only:
-        found = _merge_root(
-            fine_starts,
-            fine_right,
-            forms.counts[fine],
-            right_group,
-            left_groups,
-            forms.first,
-            forms.order,
-            forms.slot,
-            starts,
-            rights,
-            forms.counts[coarse],
-        )
+    node = _Pairs(
+        forms.row_starts[fine, shape.row_place[i] :],
+        forms.right_of[fine, here:],
+        forms.group_of[left_place : left_place + forms.entries[fine, left]],
+        forms.group_of[right_place : right_place + forms.entries[fine, right]],
+        left_groups,
+        right_groups,
+        starts,
+        rights,
+    )
+    first, order, slot = forms.first, forms.order, forms.slot
+    places = min(DENSE, _PLACES_PER_ENTRY * forms.entries[fine, shape.columns + i])
+    if count_only and left_groups * right_groups <= places:
+        found = _merge_densely(node, forms.dense, forms.counts[fine], forms.counts[coarse])
     else:
-        found = _merge_pairs(
-            fine_starts,
-            fine_right,
-            right_group,
-            left_groups,
-            forms.first,
-            forms.order,
-            forms.slot,
-            forms.group_of[here:],
-            starts,
-            rights,
-        )
-    forms.entries[coarse, node] = found
+        bucket(node.left_group, left_groups, first, order)
+        if count_only:
+            counts, coarse_counts = forms.counts[fine], forms.counts[coarse]
+            found = _merge_root(node, first, order, slot, counts, coarse_counts)
+        else:
+            found = _merge_pairs(node, first, order, slot, forms.group_of[here:])
+    forms.entries[coarse, shape.columns + i] = found
     for group in range(left_groups):
         left_loss = forms.loss[left_place + group]
         for pair in range(starts[group], starts[group + 1]):

@@ -306,13 +306,11 @@ class _Rater:
             if column.plan.distance[0] != EQUAL:
                 sort_values(lists.starts, lists.value, lists.rows, groups)
             measure_models_alone(
-                0,
-                1,
-                groups,
-                sizes,
                 self._need,
                 self._c.numerator,
                 self._c.denominator,
+                groups,
+                sizes,
                 column.plan,
                 lists,
                 self._goodness,

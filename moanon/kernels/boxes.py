@@ -249,18 +249,10 @@ def meets_bounds(check: GroupCheck | None, rows: int, cells: Ints, number: int) 
         for at in range(check.values.starts[cells[i]], check.values.starts[cells[i] + 1]):
             histogram[check.values.values[at]] += np.uint32(check.values.counts[at])
     check.size[0] = rows
+    need, above, below = check.rule.need, check.rule.above, check.rule.below
+    plan, one, goodness = check.plan, int64(1), check.goodness
     measure_models(
-        int64(0),
-        check.plan.sensitive,
-        int64(1),
-        check.size,
-        check.rule.need,
-        check.rule.above,
-        check.rule.below,
-        check.plan,
-        check.histogram,
-        check.goodness,
-        check.mistakes,
+        need, above, below, one, check.size, plan, check.histogram, goodness, check.mistakes
     )
     meets = True
     for model in check.rule.bounded:

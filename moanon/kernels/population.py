@@ -122,8 +122,8 @@ def _group(
     Rolls up through one form for each span: where a span begins, its form is made for the OR of all
     its genomes.
     """
-    genomes, order, spans, union = task.genomes, task.order, task.spans, table.forms.union
-    levels = len(spans)
+    genomes, order, spans = task.genomes, task.order, task.spans
+    shape, forms, levels, union = table.shape, table.forms, len(spans), table.forms.union
     fresh = at == begin
     for level in range(levels + 1):
         genome, previous, anew = genomes[order[at]], genomes[order[max(at - 1, begin)]], fresh
@@ -136,19 +136,10 @@ def _group(
                 for bit in range(len(union)):
                     union[bit] |= genomes[order[other], bit]
             genome, previous, anew, fresh = union, union, True, True
-        changed = coarsen(
-            table.shape,
-            table.forms,
-            level,
-            level + 1,
-            genome,
-            previous,
-            anew,
-            rule.with_values,
-            len(rule.wanted_costs) > 0 or level < levels,
-        )
+        numbered, whole = rule.with_values, len(rule.wanted_costs) > 0 or level < levels
+        changed = coarsen(shape, forms, level, level + 1, genome, previous, anew, numbered, whole)
         if values is not None and rule.with_values and changed:
-            merge_values(table.shape, table.forms, values, level, level + 1)
+            merge_values(shape, forms, values, level, level + 1)
 
 
 @compiled
@@ -191,18 +182,9 @@ def evaluate_runs(
                 list_values(values, level, plan, lists, sizes, groups)
             if len(rule.wanted_costs):
                 measure_costs(shape, forms, level, rule.wanted_costs, prices, buffers.costs)
+            given, listed = task.given[which], task.listed
             steps[which] = measure_groups(
-                rule,
-                groups,
-                sizes,
-                losses,
-                root,
-                plan,
-                lists,
-                task.given[which],
-                task.listed,
-                buffers,
-                of_genome,
+                rule, groups, sizes, losses, root, plan, lists, given, listed, buffers, of_genome
             )
 
 

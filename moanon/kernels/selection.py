@@ -244,18 +244,9 @@ def _measure_each(
     """Take the models and tallies of every group; return whether rows have class labels."""
     labelled = False
     if plan is not None and lists is not None and rule.with_values:
+        need, above, below = rule.need, rule.above, rule.below
         measure_models(
-            int64(0),
-            plan.sensitive,
-            groups,
-            sizes,
-            rule.need,
-            rule.above,
-            rule.below,
-            plan,
-            lists,
-            buffers.models,
-            buffers.mistakes,
+            need, above, below, groups, sizes, plan, lists, buffers.models, buffers.mistakes
         )
         labelled = plan.label >= 0
     if len(rule.wanted_tallies):

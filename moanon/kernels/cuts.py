@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Codes, Floats, Ints
+from moanon.arrays import Bits, Bools, Codes, Floats, Ints, UInts
 from moanon.kernels.jit import compiled, inner, int64
 
 #: A bit that may still become either.
@@ -151,59 +151,38 @@ class CutColumn(NamedTuple):
     marks: Ints  # (values,): random numbers; the sum of those of its blocks identifies a group
 
 
-@compiled
-def best_cut(
-    column: CutColumn,
-    counts: Ints,
-    shown: Ints,
-    cells: Ints,
-    full: int,
-    k: int,
-    limit: int,
-    most_fine: int,
-    bits: Bits,
-) -> None:
-    """Find a cheaper cut of a column, of which at most `limit` rows are suppressed.
+@inner
+def add_rectangle(grid: Ints, low: int, high: int, near: int, far: int, amount: int) -> None:
+    """Add to all places from `low` to `high` and `near` to `far`, ends left out, once summed up."""
+    grid[low, near] += amount
+    grid[low, far] -= amount
+    grid[high, near] -= amount
+    grid[high, far] += amount
 
-    Where the cheapest one of all suppresses more, suppressed rows are fined, by as much as it takes
-    (found by halving); then a cut between two fines may be missed. It is one function, without
-    slices and views: it is compiled before a first search, and must not make that much longer.
 
-    `shown` (2, values) is the mark of the block that a base value is in and what a row loses by it;
-    `cells` (2, cells) the sums of the marks and losses that each cell shows in all columns. What is
-    left of the marks without those of this column is the same number for cells with the same blocks
-    elsewhere. A suppressed row loses `full`; `most_fine` is the largest fine that is tried. `bits`
-    is a cut, replaced by the cheapest one unless it is that itself.
+@inner
+def sum_up(grid: Ints) -> None:
+    """Sum up what `add_rectangle` has noted, along both edges."""
+    rows, columns = grid.shape
+    for i in range(rows):
+        for j in range(1, columns):
+            grid[i, j] += grid[i, j - 1]
+    for i in range(1, rows):
+        for j in range(columns):
+            grid[i, j] += grid[i - 1, j]
+
+
+@inner
+def _group_elsewhere(others: Ints, members: UInts, first: UInts, begin: Ints) -> int:
+    """List cells by groups, those with the same of `others`, and otherwise as they are.
+
+    Returns how many groups there are; `first` is a cell of each, `begin` where its members begin.
     """
-    codes, starts, stops, keys, loss, _ = column
-    number, size = len(codes), len(bits) + 1
-    # The cells by their base values: sorted anew each time, since that takes little beside the
-    # rest, and one order for each column would take more memory than all else of a large table.
-    upto = np.zeros(size + 1, dtype=np.int64)  # first cells, then rows, of lower values
-    for i in range(number):
-        upto[codes[i] + 1] += 1
-    for value in range(size):
-        upto[value + 1] += upto[value]
-    order = np.zeros(number, dtype=np.uint32)
-    values = np.zeros(number, dtype=np.uint32)
-    rows = np.zeros(number, dtype=np.int64)
-    for cell in range(number):
-        i = upto[codes[cell]]
-        upto[codes[cell]] += 1
-        order[i], values[i], rows[i] = cell, codes[cell], counts[cell]
-    # Cells in groups, those of a group together and in order of their values.
-    mask = 15
+    number, mask, groups = len(others), 15, 0
     while mask < 2 * number:
         mask = 2 * mask + 1
-    others = np.zeros(number, dtype=np.int64)
-    for i in range(number):
-        others[i] = cells[0, order[i]] - shown[0, values[i]]
     table = np.zeros(mask + 1, dtype=np.uint32)  # number of the group, from 1
     group = np.zeros(number, dtype=np.uint32)
-    first = np.zeros(number, dtype=np.uint32)  # cell of each group
-    begin = np.zeros(number + 1, dtype=np.int64)
-    members = np.zeros(number, dtype=np.uint32)
-    groups = 0
     for i in range(number):
         place = (others[i] ^ (others[i] >> 29)) & mask
         while table[place] > 0 and others[first[table[place] - 1]] != others[i]:
@@ -220,52 +199,41 @@ def best_cut(
         begin[group[i]] -= 1
         members[begin[group[i]]] = i
     begin[groups] = number
-    # What each block suppresses: rows, and what these cost; first as differences along both edges.
-    gone = np.zeros((size + 2, size + 2), dtype=np.int64)
-    dear = np.zeros((size + 2, size + 2), dtype=np.int64)
-    for g in range(groups):
-        one = first[g]  # what a suppressed row costs beyond the losses of the other columns
-        beyond = full - cells[1, order[one]] + shown[1, values[one]]
-        low, one = 0, begin[g]
-        while one < begin[g + 1]:
-            here, other, after, small = values[members[one]], one, one, 0
-            while other < begin[g + 1]:
-                last = values[members[other]]
-                while other < begin[g + 1] and values[members[other]] == last:
-                    small += rows[members[other]]
-                    other += 1
-                if last == here:
-                    after = other
-                if small >= k:
-                    break
-                far = size + 1
-                if other < begin[g + 1]:
-                    far = values[members[other]] + 1
-                cost = small * beyond
-                gone[low, last + 1] += small
-                gone[low, far] -= small
-                gone[here + 1, last + 1] -= small
-                gone[here + 1, far] += small
-                dear[low, last + 1] += cost
-                dear[low, far] -= cost
-                dear[here + 1, last + 1] -= cost
-                dear[here + 1, far] += cost
-            low, one = here + 1, after
-    for i in range(size + 1):
-        for j in range(1, size + 1):
-            gone[i, j] += gone[i, j - 1]
-            dear[i, j] += dear[i, j - 1]
-    for i in range(1, size + 1):
-        for j in range(size + 1):
-            gone[i, j] += gone[i - 1, j]
-            dear[i, j] += dear[i - 1, j]
-    for value in range(size + 1):
-        upto[value] = 0
-    for i in range(number):
-        upto[values[i] + 1] += rows[i]
-    for value in range(size):
-        upto[value + 1] += upto[value]
-    # Shortest paths, with one fine after the other.
+    return groups
+
+
+@inner
+def _note_small(
+    values: UInts, rows: Ints, begin: int, end: int, members: UInts, beyond: int, k: int,
+    gone: Ints, dear: Ints,
+) -> None:  # fmt: skip
+    """Note what each block suppresses of the group ``members[begin:end]``: rows, and their cost."""
+    low, one = 0, begin
+    while one < end:
+        here, other, after, small = values[members[one]], one, one, 0
+        while other < end:
+            last = values[members[other]]
+            while other < end and values[members[other]] == last:
+                small += rows[members[other]]
+                other += 1
+            if last == here:
+                after = other
+            if small >= k:
+                break
+            far = len(gone) - 1
+            if other < end:
+                far = values[members[other]] + 1
+            add_rectangle(gone, low, here + 1, last + 1, far, small)
+            add_rectangle(dear, low, here + 1, last + 1, far, small * beyond)
+        low, one = here + 1, after
+
+
+@inner
+def _cheapest_cut(
+    column: CutColumn, upto: Ints, gone: Ints, dear: Ints, limit: int, most_fine: int, bits: Bits
+) -> None:
+    """Find the shortest path over blocks, with one fine after the other."""
+    size, loss, keys = len(bits) + 1, column.loss, column.keys
     best, start, small, cost = _NEVER, 0, 0, 0
     for stop in range(1, size + 1):
         if stop == size or bits[stop - 1] == 1:
@@ -281,8 +249,8 @@ def best_cut(
     while enough - too_low > 1 + most_fine // _FINENESS:
         for edge in range(1, size + 1):
             ahead[0, edge] = _NEVER
-        for block in range(len(starts)):
-            start, stop = starts[block], stops[block]
+        for block in range(len(column.starts)):
+            start, stop = column.starts[block], column.stops[block]
             small = gone[start, stop]
             if ahead[0, start] == _NEVER or small > limit:
                 continue
@@ -310,6 +278,66 @@ def best_cut(
         if enough == 0:
             break
         fine = (too_low + enough) // 2
+
+
+@compiled
+def best_cut(
+    column: CutColumn,
+    counts: Ints,
+    shown: Ints,
+    cells: Ints,
+    full: int,
+    k: int,
+    limit: int,
+    most_fine: int,
+    bits: Bits,
+) -> None:
+    """Find a cheaper cut of a column, of which at most `limit` rows are suppressed.
+
+    Where the cheapest one of all suppresses more, suppressed rows are fined, by as much as it takes
+    (found by halving); then a cut between two fines may be missed.
+
+    `shown` (2, values) is the mark of the block that a base value is in and what a row loses by it;
+    `cells` (2, cells) the sums of the marks and losses that each cell shows in all columns. What is
+    left of the marks without those of this column is the same number for cells with the same blocks
+    elsewhere. A suppressed row loses `full`; `most_fine` is the largest fine that is tried. `bits`
+    is a cut, replaced by the cheapest one unless it is that itself.
+    """
+    codes, number, size = column.codes, len(counts), len(bits) + 1
+    # The cells by their base values: sorted anew each time, since that takes little beside the
+    # rest, and one order for each column would take more memory than all else of a large table.
+    upto = np.zeros(size + 1, dtype=np.int64)  # first cells, then rows, of lower values
+    for i in range(number):
+        upto[codes[i] + 1] += 1
+    for value in range(size):
+        upto[value + 1] += upto[value]
+    order = np.zeros(number, dtype=np.uint32)
+    values = np.zeros(number, dtype=np.uint32)
+    rows = np.zeros(number, dtype=np.int64)
+    others = np.zeros(number, dtype=np.int64)
+    for cell in range(number):
+        i = upto[codes[cell]]
+        upto[codes[cell]] += 1
+        order[i], values[i], rows[i] = cell, codes[cell], counts[cell]
+        others[i] = cells[0, cell] - shown[0, codes[cell]]
+    members, first = np.zeros(number, dtype=np.uint32), np.zeros(number, dtype=np.uint32)
+    begin = np.zeros(number + 1, dtype=np.int64)
+    groups = _group_elsewhere(others, members, first, begin)
+    gone = np.zeros((size + 2, size + 2), dtype=np.int64)
+    dear = np.zeros((size + 2, size + 2), dtype=np.int64)
+    for g in range(groups):
+        one = first[g]  # what a suppressed row costs beyond the losses of the other columns
+        beyond = full - cells[1, order[one]] + shown[1, values[one]]
+        _note_small(values, rows, begin[g], begin[g + 1], members, beyond, k, gone, dear)
+    sum_up(gone)
+    sum_up(dear)
+    for value in range(size + 1):
+        upto[value] = 0
+    for i in range(number):
+        upto[values[i] + 1] += rows[i]
+    for value in range(size):
+        upto[value + 1] += upto[value]
+    _cheapest_cut(column, upto, gone, dear, limit, most_fine, bits)
 
 
 # -- genomes of which some bits are decided --------------------------------------------------------

@@ -37,9 +37,11 @@ from moanon.kernels.cuts import (
     FREE,
     CutTable,
     View,
+    add_rectangle,
     decide_trees,
     largest,
     loss_between,
+    sum_up,
     view_of,
 )
 from moanon.kernels.jit import compiled, inner, int64
@@ -278,18 +280,9 @@ def _spread(
         return
     grid = np.zeros((width + 2, width + 2), dtype=np.int64)
     for part in range(a, b):
-        amount = amounts[part]
-        low, high, near, far = parts.low[part], parts.high[part], parts.near[part], parts.far[part]
-        grid[low, near] += amount
-        grid[high + 1, near] -= amount
-        grid[low, far + 1] -= amount
-        grid[high + 1, far + 1] += amount
-    for i in range(width + 1):
-        for j in range(1, width + 1):
-            grid[i, j] += grid[i, j - 1]
-    for i in range(1, width + 1):
-        for j in range(width + 1):
-            grid[i, j] += grid[i - 1, j]
+        high, far = parts.high[part] + 1, parts.far[part] + 1
+        add_rectangle(grid, parts.low[part], high, parts.near[part], far, amounts[part])
+    sum_up(grid)
     for block in range(blocks.first[c], blocks.first[c + 1]):
         out[block] += grid[blocks.start[block], blocks.stop[block]]
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from moanon.arrays import Ints, Outlined
 from moanon.config import Config
 from moanon.data.cell_reading import alike_note, alike_values
-from moanon.data.cells import raw_group_sizes
-from moanon.data.coarsening import merged_before, note_on_merged
+from moanon.data.cells import merged_values, raw_group_sizes
 from moanon.data.column import holds_texts
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.experiment.planning import make_problem
@@ -80,7 +79,7 @@ class CheckedConfig(Worded, Outlined):
             shape, merged = ("", "", ""), ""
             if domain is not None:
                 shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}")
-                merged = str(merged_before(column, domain))
+                merged = merged_values(column, domain) or "nothing"
             if name in table.sensitive:
                 shape = (f"{self.instance.distance_of(name)} distance", "", "")
             yield (name, role.value, *shape, distinct, merged)
@@ -198,8 +197,19 @@ def notes_on_table(config: Config, instance: Instance, *, examples: bool = False
 
     With examples, which are values of the table, only where nobody else reads them.
     """
-    merged = note_on_merged(instance.table.columns, instance.layout.domains)
-    return [*merged, *_notes_on_alike(config, instance, examples=examples)]
+    columns, notes = instance.table.columns, []
+    merged = [
+        name
+        for name, domain in instance.layout.domains.items()
+        if len(set(domain.find(columns[name].values).tolist())) + (columns[name].missing > 0) == 1
+        and len(columns[name].values) > 1
+    ]
+    if merged:
+        notes.append(
+            f"all values of {', '.join(merged)} have the same base value, so they look the same in "
+            "every release; try a smaller granularity or another range"
+        )
+    return [*notes, *_notes_on_alike(config, instance, examples=examples)]
 
 
 def _notes_on_alike(config: Config, instance: Instance, *, examples: bool) -> list[str]:

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from moanon.arrays import Ints, Outlined, Values
-from moanon.data.coarsening import merged_before
+from moanon.data.cells import merged_values
 from moanon.data.domain import NOT_SHOWN, Domain
 from moanon.front import Front
 from moanon.front.asking import why_worse
@@ -285,8 +285,7 @@ class _ColumnWays:
 def _merged(front: Front, name: str) -> str:
     if front.instance is None or not front.instance.table.rows:
         return ""
-    merged = merged_before(front.instance.table.columns[name], front.instance.layout.domains[name])
-    return str(merged) if merged.is_any else ""
+    return merged_values(front.instance.table.columns[name], front.instance.layout.domains[name])
 
 
 def _widths(front: Front, row: int) -> dict[str, list[int]]:

@@ -588,8 +588,8 @@ class TreeSpec:
             wrong += "without sets"
         if wrong:
             raise DataError(f"column {column.name!r}: the hierarchy has a {wrong}")
+        check_size(column.name, len(hierarchy.leaves) + missing)
         hierarchy = hierarchy.with_leaf(MISSING) if missing else hierarchy
-        check_size(column.name, len(hierarchy.leaves))
         return TreeDomain(hierarchy, missing, steps, self.sets, telling, made)
 
 

@@ -388,47 +388,12 @@ class Hierarchy(Outlined):
         """
         if name in self.all_names:
             raise HierarchyError(f"a hierarchy has a node called {name!r} already")
-        if self.above[0] or not self.children[0]:
-            return self._beside_leaf(name)
-        size, extra = len(self.leaves), len(self.names)
-        grows = [cut != (0,) for cut in self.levels]
-        return Hierarchy(
-            (*self.names, name),
-            (*self.starts, size),
-            (size + 1, *self.stops[1:], size + 1),
-            (*self.parents, 0),
-            tuple(
-                (*cut, extra) if grow else cut for cut, grow in zip(self.levels, grows, strict=True)
-            ),
-            (*self.above, ()),
-            tuple(
-                (*labels, name) if grow else labels
-                for labels, grow in zip(self.level_labels, grows, strict=True)
-            ),
-        )
-
-    def _beside_leaf(self, name: str) -> Hierarchy:
-        """Put a root above this tree and a leaf: it takes the highest name of the chain."""
-        above, size, extra = self.above[0], len(self.leaves), len(self.names) + 1
-        root = above[0] if above else SUPPRESSED
-        levels: list[tuple[int, ...]] = []
-        labels: list[tuple[str, ...]] = []
-        for cut, shown in zip(self.levels, self.level_labels, strict=True):
-            is_top = bool(above) and cut == (0,) and shown == (root,)
-            levels.append((0,) if is_top else (*(node + 1 for node in cut), extra))
-            labels.append((root,) if is_top else (*shown, name))
-        if not above:
-            levels.append((0,))
-            labels.append((root,))
-        return Hierarchy(
-            (root, *self.names, name),
-            (0, *self.starts, size),
-            (size + 1, *self.stops, size + 1),
-            (-1, *(parent + 1 for parent in self.parents), 0),
-            tuple(levels),
-            ((), above[1:], *self.above[1:], ()),
-            tuple(labels),
-        )
+        rows, shown, root = self.level_rows(), self.level_labels, (self.above[0] or self.names)[:1]
+        if not self.above[0] and not self.children[0]:
+            root = (SUPPRESSED,)
+            rows, shown = [(*row, SUPPRESSED) for row in rows], (*shown, root)
+        rows.append(tuple(root[0] if labels == root else name for labels in shown))
+        return Hierarchy.from_levels(rows)
 
     # -- writing ---------------------------------------------------------------------------------
 

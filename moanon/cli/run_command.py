@@ -220,9 +220,12 @@ def _prepare(config: Config, options: _Options) -> Experiment:
 
 def _search(experiment: Experiment, *, quiet: bool) -> tuple[Result, int]:
     """Run an experiment and show its progress; also return the exit code."""
-    from moanon.progress import Interruption, show_progress
+    from moanon.progress import Ending, show_progress
 
-    with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
+    with (
+        Ending(at_once=False) as interrupted,
+        show_progress(experiment.config.name, quiet=quiet) as show,
+    ):
         result = experiment.run(show, interrupted, None if show is None else show.step)
     if result.is_cut:
         place = on_one_line(str(experiment.folder))
@@ -416,9 +419,9 @@ def prove(
     continues where it stopped, also after Ctrl-C. The same amount of work gives the same bounds.
     """
     from moanon.experiment.proving import prove_results
-    from moanon.progress import Interruption
+    from moanon.progress import Ending
 
-    with Interruption() as interrupted:
+    with Ending(at_once=False) as interrupted:
         proven = prove_results(
             results,
             data,

@@ -32,8 +32,7 @@ from moanon.data.table import Role, Table, give_roles
 from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError, EncodingError
-from moanon.experiment.finished import FinishedRun, find_runs, open_run
-from moanon.experiment.planning import changed
+from moanon.experiment.finished import FinishedRun, changed, find_runs, open_run
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance
 from moanon.grouping import Grouping

@@ -26,8 +26,8 @@ from moanon.baselines.mondrian import Boxes
 from moanon.baselines.requirement import make_requirement
 from moanon.config import Config, check_reach
 from moanon.errors import ConfigError, InfeasibleError, OutputError
-from moanon.experiment.experiment import make_record
-from moanon.experiment.finished import save_run
+from moanon.experiment.experiment import make_record, plan
+from moanon.experiment.finished import changed, save_run
 from moanon.experiment.folder import (
     FolderLock,
     check_vacant,
@@ -36,7 +36,7 @@ from moanon.experiment.folder import (
     make_folder,
     spare_inputs,
 )
-from moanon.experiment.planning import changed, etas_of, objectives_of, plan
+from moanon.experiment.runner import etas_of, objectives_of
 from moanon.experiment.showing import draw_plots, write_page
 from moanon.front import Front, shown
 from moanon.genome import Instance

@@ -40,7 +40,6 @@ from moanon.data.table import Table
 from moanon.engines.addresses import is_address
 from moanon.engines.stores import HeldRows
 from moanon.errors import DataError, MoanonError, OutputError
-from moanon.experiment.planning import changed
 from moanon.front import Front
 from moanon.front.results import (
     DOMAINS,
@@ -68,6 +67,17 @@ CONFIG = "config.yaml"
 _LIMIT = "eta-"
 #: Folder of the records of releases.
 _RELEASES = "releases"
+
+
+def changed(config: Config, section: str, **values: Any) -> Config:
+    """The configuration with other values in one of its sections."""
+    there = getattr(config, section).model_copy(update=values)
+    return config.model_copy(update={section: there})
+
+
+def with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
+    """The configuration with other limits of suppression, if it is of a kind that has any."""
+    return config if config.problem.eta is None else changed(config, "problem", eta=eta)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

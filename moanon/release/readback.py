@@ -31,11 +31,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from moanon.arrays import Outlined
+from moanon.atomic import ScratchFolder
 from moanon.data.cell_reading import alike_note
 from moanon.data.file_form import FileForm
 from moanon.data.readers import long_fields, look_at
-from moanon.ending import ScratchFolder, interrupt_with_us
 from moanon.errors import CertificateError
+from moanon.progress import interrupt_with_us
 from moanon.release.labels import BlockLabels
 from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worse, worst_privacy
 

@@ -20,8 +20,8 @@ from filelock import FileLock
 
 from moanon import errors
 from moanon.cli import main
-from moanon.errors import give_notice, on_notice
 from moanon.kernels import jit
+from moanon.progress import give_notice, on_notice
 from tests.checkout import REPOSITORY, environment
 
 

@@ -64,14 +64,9 @@ def checked_path(
 ) -> Path:
     """Give a path that the system can look up, whether or not something is there.
 
-    Parameters
-    ----------
-    path : str or path
-    error : type of MoanonError
-        What is raised for one that it cannot: a name that is too long, a NUL, a link to itself.
-    special : bool
-        Whether pipes, devices and sockets are let through; to read one may never end, and to
-        replace one does harm.
+    One that it cannot, a name that is too long, a NUL, a link to itself, raises `error`. So do
+    pipes, devices and sockets unless they are let through (`special`): to read one may never end,
+    and to replace one does harm.
     """
     text = os.fspath(path)
     shown = text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]}…{text[-60:]}"
@@ -261,38 +256,25 @@ def part_name(number: int, ending: str) -> str:
 
 
 class StagedFolder:
-    """A folder of parts that takes its name together with a file beside it.
+    """A folder of parts that takes its name together with a file beside it; see `StagedFiles`.
 
-    Parameters
-    ----------
-    target, notice : Path
-        The final names of the folder and of the file.
-    force : bool
-        Whether a folder that exists may be replaced: only one that holds nothing but parts.
-    spared : iterable of Path
-        As of `StagedFiles`.
-
-    Attributes
-    ----------
-    folder : Path
-        Where parts are written until they are moved.
+    With `force`, a folder is replaced only if it holds nothing but parts.
     """
 
     def __init__(
         self, target: Path, notice: Path, *, force: bool, spared: Iterable[Path] = ()
     ) -> None:
-        self._target, self._notice, self._force = target, notice, force
+        self._target, self._force = target, force
         self._spared = tuple(spared)
         self._beside = StagedFiles(notice, force=force, spared=self._spared)
-        self.folder, self._old = (
+        self._folder, self._old = (
             target.with_name(f".moanon-parts-{secrets.token_hex(8)}") for _ in range(2)
         )
         self._descriptors: list[int] = []
 
-    @property
-    def notice(self) -> Path:
-        """Where the file beside is written until it is moved."""
-        return self._beside[self._notice]
+    def __getitem__(self, target: Path) -> Path:
+        """Where the folder, or the file beside it, is written until it is moved."""
+        return self._folder if target == self._target else self._beside[target]
 
     def __enter__(self) -> StagedFolder:
         checked_path(self._target, OutputError)
@@ -300,8 +282,8 @@ class StagedFolder:
         self._beside.__enter__()  # which also clears what killed writers left
         try:
             with _locked([self._target.parent]):
-                self.folder.mkdir()
-                self._lock(self.folder)
+                self._folder.mkdir()
+                self._lock(self._folder)
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
@@ -313,7 +295,7 @@ class StagedFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
         while self._descriptors:
             os.close(self._descriptors.pop())
         self._beside.__exit__(None, None, None)
@@ -328,11 +310,11 @@ class StagedFolder:
             self._descriptors.append(descriptor := os.open(folder, os.O_RDONLY))
             lock(descriptor)
 
-    def sync(self) -> None:
-        """Have the written bytes on the disk before they are read again."""
-        for part in self.folder.iterdir():
+    def sync(self, _: Path) -> None:
+        """Have the written bytes of the folder on the disk before they are read again."""
+        for part in self._folder.iterdir():
             _sync(part, os.O_RDWR)
-        sync_folder(self.folder)
+        sync_folder(self._folder)
 
     def move(self) -> None:
         """Give the folder and the file their names; if one cannot have it, neither has."""
@@ -347,14 +329,14 @@ class StagedFolder:
             except FileExistsError:
                 raise _exists(self._target) from None
         try:
-            self.folder.rename(self._target)
+            self._folder.rename(self._target)
             self._beside.move()
         except BaseException:
-            if self.folder.exists():
+            if self._folder.exists():
                 with suppress(OSError):
                     self._target.rmdir()
             else:
-                self._target.rename(self.folder)
+                self._target.rename(self._folder)
             if had_old:
                 self._old.rename(self._target)
             raise
@@ -523,16 +505,9 @@ _MOST_SECONDS_TO_LOCK = 3600
 
 
 class ScratchFolder:
-    """A folder of this process, until it is removed.
+    """A folder (`path`) of this process, until it is removed.
 
-    Attributes
-    ----------
-    path : Path
-
-    Raises
-    ------
-    OSError
-        If it cannot be made, with a sentence that names ``TMPDIR``.
+    If it cannot be made, an OSError says so in a sentence that names ``TMPDIR``.
 
     Examples
     --------

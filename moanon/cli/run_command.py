@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from moanon.experiment import Experiment
     from moanon.experiment.experiment import Result
     from moanon.experiment.finished import FinishedRun
-    from moanon.experiment.proving import ProofProgress, Proven
+    from moanon.experiment.proving import Proven
     from moanon.front import Front
-    from moanon.proofs.front_proof import ProofRecord
+    from moanon.proofs.front_proof import FrontProof, ProofRecord
 
 #: Seconds that a proof may take by default, between two lines about how far it is, and most
 #: solutions that are listed.
@@ -451,13 +451,14 @@ class _Lines:
     def __init__(self) -> None:
         self._next = time.monotonic() + _LINE_EVERY
 
-    def __call__(self, progress: ProofProgress) -> None:
+    def __call__(self, proof: FrontProof) -> None:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _LINE_EVERY
-        at = "" if progress.k is None else f", k {progress.k:,}"
+        record = proof.record()
+        at = "" if proof.current is None else f", k {proof.current:,}"
         sys.stderr.write(
-            f"proving: {progress.work:,} bounds{at}, {progress.optimal:,} of {progress.steps:,} "
+            f"proving: {record.bounds:,} bounds{at}, {record.optimal:,} of {record.steps:,} "
             "solutions proven optimal\n"
         )
         sys.stderr.flush()

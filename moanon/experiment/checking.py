@@ -35,16 +35,10 @@ _HEADERS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CheckedConfig(Worded, Outlined):
+class _CheckedConfig(Worded, Outlined):
     """What a configuration makes of its table.
 
-    Attributes
-    ----------
-    config : Config
-    instance : Instance
-    problem : AnonymizationProblem
-    examples : bool
-        Whether notes quote values of the table; a notebook that is passed on should not.
+    With `examples`, notes quote values of the table; a notebook that is passed on should not.
     """
 
     config: Config
@@ -151,10 +145,10 @@ class CheckedConfig(Worded, Outlined):
             )
 
 
-def check_config(config: Config, *, examples: bool = False) -> CheckedConfig:
+def check_config(config: Config, *, examples: bool = False) -> _CheckedConfig:
     """Read the table and the hierarchies of a configuration, and what is to be searched."""
     instance = config.instance()
-    return CheckedConfig(config, instance, make_problem(config, instance), examples)
+    return _CheckedConfig(config, instance, make_problem(config, instance), examples)
 
 
 def _measures(instance: Instance) -> Grid:

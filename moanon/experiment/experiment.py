@@ -73,8 +73,6 @@ def plan(
 
     Parameters
     ----------
-    paths : sequence of str or Path
-        The files.
     sets : sequence of str
         Overrides ``key.path=value`` for all of them.
     etas, seed, out
@@ -146,7 +144,6 @@ class Result(Outlined):
 
     Attributes
     ----------
-    folder : Path
     outcome : Outcome
         How the search ended; of several, the last one.
     runs : dict of float to FinishedRun
@@ -186,7 +183,6 @@ class Experiment(Outlined):
 
     Attributes
     ----------
-    config : Config
     lock : FolderLock
         Keeps other runs away from the folder, from `prepare` to the end of `run`.
     runner : Runner
@@ -196,13 +192,11 @@ class Experiment(Outlined):
         searched for again.
     identity : Identity
         What is searched, whatever the limits.
-    checkpoints : Checkpoints
     saved : State or None
         Where to go on.
-    replace : bool
-        Whether results in the folder may be replaced.
-    force : bool
-        Whether everything else that the folder holds of earlier runs goes when this one is done.
+    replace, force : bool
+        Whether results in the folder may be replaced; whether everything else that the folder holds
+        of earlier runs goes when this one is done.
     """
 
     config: Config
@@ -239,8 +233,6 @@ class Experiment(Outlined):
             already.
         SearchError
             If its checkpoints cannot be used.
-        MoanonError
-            If the configuration does not fit its data.
         """
         threads = checked_threads(threads)
         folder = checked_path(config.output.dir, OutputError)
@@ -289,13 +281,6 @@ class Experiment(Outlined):
         on_step: OnStep | None = None,
     ) -> Result:
         """Search for each limit in turn, write the results, and draw them.
-
-        Parameters
-        ----------
-        on_generation, interrupted
-            As for `moanon.search.running.run_search`.
-        on_step : callable, optional
-            Called with what is done after the search, and how far that is.
 
         Raises
         ------

@@ -114,19 +114,8 @@ def write_union(
 ) -> dict[float, Front]:
     """Write the union of the seeds, for each limit of suppression, with its figure and page.
 
-    Parameters
-    ----------
-    config : Config
-        Of the run that was repeated.
-    runs : mapping of int to mapping of float to FinishedRun
-        For each seed the results of each limit, with the table.
-    force : bool
-        Whether results that are there may be replaced.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds other results already, and they may not be replaced.
+    `runs` are, for each seed, the results of each limit, with the table. Unless `force` is set, the
+    folder of the configuration that was repeated must not hold other results.
     """
     folder = Path(config.output.dir)
     etas = sorted(next(iter(runs.values())), reverse=True)

@@ -198,8 +198,6 @@ class Watch:
 
     Attributes
     ----------
-    on_generation : callable, optional
-        Called with the progress after each generation.
     on_step : callable, optional
         Called with what is done after the search, and how far that is.
     interrupted : callable, optional
@@ -216,16 +214,9 @@ class Watch:
 
 @dataclass(frozen=True, repr=False)
 class Found(Outlined):
-    """What a run has found.
+    """What a run has found: how its last search ended, and the front of each limit, widest first.
 
-    Attributes
-    ----------
-    outcome : Outcome
-        How the search ended; of several, the last one.
-    fronts : dict of float to Front
-        For each limit, the widest first; none where the run was interrupted.
-    proofs : dict of float to FrontProof
-        Proofs of some of them.
+    Some of the fronts have proofs. There are none of either where the run was interrupted.
     """
 
     outcome: Outcome
@@ -238,9 +229,6 @@ class Runner:
 
     Parameters
     ----------
-    config : Config
-    instance : Instance
-        Its table.
     threads : int
         Results do not depend on it.
     etas : sequence of float, optional
@@ -251,18 +239,14 @@ class Runner:
     Attributes
     ----------
     algorithm : str
-        What ``auto`` has become.
-    kind : type of Search
+        What ``auto`` has become; `kind` is its class.
     problem : AnonymizationProblem
         Under the widest limit of the configuration.
     etas : tuple of float
         Limits to search for in this order, the widest first.
-    archives : dict of float to Archive
-        What was found for each limit whose search has begun.
-    stop : Stop
-        When the search for a limit ends.
-    courses : dict of float to Course
-        How the search went for each limit that is done.
+    archives, courses : dict
+        What was found for each limit whose search has begun; how the search went for those that are
+        done.
     compiling : float
         Seconds that compiling or loading the kernels took, before the search.
     """

@@ -38,7 +38,7 @@ from moanon.experiment.anonymizations import KnownColumns, refuse_twice, resolve
 from moanon.experiment.baseline import settings_of
 from moanon.experiment.finished import FinishedRun
 from moanon.experiment.folder import FolderLock, make_folder
-from moanon.front.choices import attained_privacy
+from moanon.front.front import attained_privacy
 from moanon.front.landmarks import spans_decades
 from moanon.genome import Instance
 from moanon.learning.lessons import Target

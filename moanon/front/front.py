@@ -19,7 +19,7 @@ and bounds. All but ``run.json`` are the same bytes for the same front.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -29,11 +29,11 @@ from zipfile import BadZipFile
 import numpy as np
 
 from moanon import __version__
-from moanon.arrays import Bits, Floats, Ints, Outlined, Values
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
 from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, DataError, SearchError, got
 from moanon.front.asking import Answer, Question, answer
-from moanon.front.choices import Solutions, front_html, front_sentence
+from moanon.front.choices import Choice, front_html, front_sentence
 from moanon.front.results import (
     FORMAT,
     RECORD,
@@ -59,6 +59,33 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler and with
     from moanon.release.solution import ChosenSolution, Small
 
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
+#: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
+_LOSSES = {"loss", "gl", "sl"}
+
+
+def attained_privacy(objectives: Iterable[str]) -> tuple[str, ...]:
+    """Name what is attained of the objectives that are privacy: ``k`` for ``d1``, ``l`` for ``d2``.
+
+    Where there is none, ``k``.
+
+    >>> attained_privacy(["d1", "d2", "loss"]), attained_privacy(["t_closeness", "loss"])
+    (('k', 'l'), ('t_closeness',))
+    """
+    measures = [measure for measure in map(find_measure, objectives) if measure.privacy]
+    wanted = (measure.attained[0] if measure.attained else measure.name for measure in measures)
+    return tuple(dict.fromkeys(wanted)) or ("k",)
+
+
+def searched_cost(objectives: Iterable[str]) -> str:
+    """Name what privacy is paid with: the first objective that is no privacy.
+
+    ``loss`` where any kind of it was minimized, as D §7 does in its plots, and where there is none.
+
+    >>> searched_cost(["k", "entropy_loss"]), searched_cost(["weighted_k", "gl", "sl"])
+    ('entropy_loss', 'loss')
+    """
+    paid = [name for name in objectives if not find_measure(name).privacy]
+    return "loss" if not paid or _LOSSES & {*paid} else paid[0]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,11 +228,11 @@ class Front(Outlined):
         return len(self.recodings)
 
     def __repr__(self) -> str:
-        return f"Front({front_sentence(self.solutions)})"
+        return f"Front({front_sentence(self)})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return front_html(self.solutions)
+        return front_html(self)
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -305,12 +332,68 @@ class Front(Outlined):
             at_least=at_least,
             prefer=prefer,
         )
-        return answer(question, self.solutions)
+        return answer(question, self)
+
+    # -- choosing --------------------------------------------------------------------------------
+
+    def column(self, name: str) -> Values:
+        """Values of a measure, or a sentence on why there are none."""
+        if name in self.measures:
+            return self.measures[name]
+        lacks = find_measure(name).requires == "sensitive"
+        why = "its table has no sensitive column" if lacks else "it was found before there was one"
+        raise ConfigError(f"this front has no measure {name!r}: {why}")
 
     @property
-    def solutions(self) -> Solutions:
-        """The solutions as questions take them."""
-        return Solutions(self.measures, self.objectives, self.suppression, self.proven)
+    def privacy(self) -> tuple[str, ...]:
+        """The measures that privacy means here, the more wanted first."""
+        attained = attained_privacy(self.objectives)
+        if self.suppression.kind == "kl-safety" and {*attained} <= {"k", "l"}:
+            return ("l", "k") if self.suppression.prefer == "l" else ("k", "l")
+        return attained
+
+    @property
+    def cost(self) -> str:
+        """The measure that privacy is paid with here."""
+        return searched_cost(self.objectives)
+
+    def searched_for(self, name: str) -> bool:
+        """Whether a measure was optimized; a constraint on it alone is none of that."""
+        searched = set(self.objectives)
+        if self.suppression.kind == "kl-safety":
+            searched |= {"k", "l"}
+        same = f"l_{self.suppression.diversity}"  # by another name
+        return name in searched or (name in ("l", same) and not searched.isdisjoint({"l", same}))
+
+    def order(self, goal: Sequence[str]) -> tuple[str, ...]:
+        """What decides among solutions, the first measures first: a goal, then what breaks ties."""
+        ties = (*self.privacy, self.cost, "loss", "k", "l", "weighted_k", "suppressed")
+        return (*goal, *(n for n in dict.fromkeys(ties) if n in self.measures and n not in goal))
+
+    def choice(self, row: int) -> Choice:
+        """Describe one solution."""
+        bound = None if self.proven is None else float(self.proven[row])
+        values = {name: each[row].item() for name, each in self.measures.items()}
+        return Choice(row + 1, values, bound)
+
+    def best(self, within: Bools, goal: Sequence[str]) -> Choice | None:
+        """Choose among some solutions; None if there are none."""
+        rows = np.flatnonzero(within)
+        if not len(rows):
+            return None
+        keys = [find_measure(name).turned(self.column(name)[rows]) for name in self.order(goal)]
+        return self.choice(int(rows[np.lexsort(keys[::-1])[0]]))
+
+    def undominated(self, within: Bools, names: Sequence[str]) -> list[Choice]:
+        """List those that no other beats in all the named measures; of equals the cheapest."""
+        keys = [find_measure(name).turned(self.column(name)) for name in (*names, self.cost)]
+        sides = np.stack(keys[:-1], axis=1)
+        kept: list[int] = []
+        # The best in the first measure first: whoever is beaten is so by one before.
+        for row in np.lexsort(keys[::-1]).tolist():
+            if within[row] and not (sides[kept] <= sides[row]).all(axis=1).any():
+                kept.append(row)
+        return [self.choice(row) for row in kept]
 
     # -- releasing -------------------------------------------------------------------------------
 

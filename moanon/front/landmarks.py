@@ -21,8 +21,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, Outlined, Values
 from moanon.errors import ConfigError
-from moanon.front.choices import attained_privacy, searched_cost
-from moanon.front.front import Front
+from moanon.front.front import Front, attained_privacy, searched_cost
 from moanon.measures import find_measure
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class TradeOff(Outlined):
         privacy : str, optional
             Default: the first objective that is privacy, as attained; ``k`` where none is.
         cost : str, optional
-            Default: what `moanon.front.choices.searched_cost` says of the objectives.
+            Default: what `moanon.front.front.searched_cost` says of the objectives.
         among : array (solutions,) of bool, optional
             Which solutions to look at. Default: all.
 

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, OutputError
 from moanon.front import Front
-from moanon.front.choices import attained_privacy
+from moanon.front.front import attained_privacy
 from moanon.front.landmarks import TradeOff
 from moanon.measures.evaluate import OnPart
 from moanon.output.figure_style import lay_out, percent_text, pin_labels, problem_words, root_figure

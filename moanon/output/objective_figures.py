@@ -21,7 +21,7 @@ from matplotlib.transforms import Bbox
 from moanon.arrays import Bools, Floats
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.front.choices import attained_privacy
+from moanon.front.front import attained_privacy
 from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
 from moanon.output.figure_style import (

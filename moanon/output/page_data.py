@@ -27,7 +27,7 @@ from moanon.data.coarsening import merged_before
 from moanon.data.domain import NOT_SHOWN, Domain
 from moanon.front import Front
 from moanon.front.asking import why_worse
-from moanon.front.choices import attained_privacy, searched_cost
+from moanon.front.front import attained_privacy, searched_cost
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES, find_measure
 from moanon.measures.column_effects import column_effects, columns_before
@@ -185,7 +185,7 @@ def _tab_data(tab: Tab, on_part: OnPart | None = None) -> dict[str, Any]:
         "command": export_command(tab.folder) if tab.exportable else None,
         "first": next(iter(tab.marks), None),
         "marks": {str(solution): word for solution, word in tab.marks.items()},
-        "optimality": [front.solutions.choice(row).optimality for row in range(len(front))],
+        "optimality": [front.choice(row).optimality for row in range(len(front))],
         "rule": rule_in_words(front.suppression, _rows(tab)),
         "facts": [(label, _named(text, folders)) for label, text in facts_of(front, tab.record)],
         "config": _FOLDER.sub(r"\g<key>", tab.config),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
-from moanon.front.choices import attained_privacy
+from moanon.front.front import attained_privacy
 from moanon.front.landmarks import (
     TradeOff,
     _maximal_runs,

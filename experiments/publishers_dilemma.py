@@ -445,8 +445,10 @@ def answers(runs: Runs) -> str:
     """The four questions of D §1 with our answers, as Markdown."""
     own, strict = runs.own["problem2"], runs.own["problem4-l"]
     frequency = runs.own["problem4-l-frequency"]
-    flats = [flat for flat in find_landmarks(own).flats if flat.cost_to <= 0.4]
-    nearly_free = max(flats, key=lambda flat: flat.worth).sentence if flats else "nothing"
+    marks = find_landmarks(own)
+    flats = [flat for flat in marks.flats if flat.cost_to <= 0.4]
+    best = max(flats, key=lambda flat: flat.worth, default=None)
+    nearly_free = "nothing" if best is None else marks.sentence(best)
     return f"""\
 # The four questions of a publisher, answered for Adult
 

@@ -215,8 +215,8 @@ def _is_order(key: yaml.Node, value: yaml.Node) -> bool:
 
 def _marks(front: Front) -> dict[int, str]:
     """The most remarkable knees of a front."""
-    knees = sorted(find_landmarks(front).knees, key=lambda knee: -knee.worth)
-    return {knee.id: "knee" for knee in knees[:_MOST_MARKS]}
+    knees = find_landmarks(front).foremost_knees()
+    return {knee.last: "knee" for knee in knees[:_MOST_MARKS]}
 
 
 def _title(run: FinishedRun, results: Path) -> str:

@@ -481,10 +481,10 @@ def _mark_knees(ax: Axes, landmarks: Landmarks, most: int) -> list[Label]:
     """Mark the sharpest knees; return what to write beside them, the sharpest first."""
     privacy, cost = landmarks.tradeoff.privacy, landmarks.tradeoff.cost
     labels = []
-    for knee in sorted(landmarks.knees, key=lambda knee: -knee.worth)[:most]:
-        x, y = float(shown(privacy, knee.privacy)), float(shown(cost, knee.cost))
+    for knee in landmarks.foremost_knees()[:most]:
+        x, y = float(shown(privacy, knee.privacy_to)), float(shown(cost, knee.cost_to))
         ax.plot([x], [y], zorder=5, **_KNEE)
-        text = _both(landmarks.tradeoff, knee.privacy, knee.cost)
+        text = _both(landmarks.tradeoff, knee.privacy_to, knee.cost_to)
         labels.append(Label(text, x, y, DARK_VERMILION))
     return labels
 
@@ -515,7 +515,7 @@ def _mark_flats(ax: Axes, landmarks: Landmarks, most: int) -> list[Label]:
         middle = np.sqrt(ends.prod()) if ax.get_xscale() == "log" else ends.mean()
         height = float(shown(cost, np.interp(middle, ends, [flat.cost_to, flat.cost_to])))
         ends_text = (spell(privacy, end) for end in (flat.privacy_from, flat.privacy_to))
-        text = f"{' to '.join(ends_text)}\nfor {flat.price}"
+        text = f"{' to '.join(ends_text)}\nfor {landmarks.price(flat)}"
         labels.append(Label(text, float(middle), height, DARK_GREEN, side="below"))
     return labels[:most]
 

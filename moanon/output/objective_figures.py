@@ -247,8 +247,8 @@ def _encircle(ax: Axes, view: _View) -> None:
     privacy = landmarks.tradeoff.privacy
     # The loss is the sum of these two; other costs cannot be added.
     joint = " + " if {view.other, view.limited} == {"gl", "sl"} else ", "
-    foremost = sorted(landmarks.knees, key=lambda knee: -knee.worth)
-    chosen = [*landmarks.tradeoff.ids[:1].tolist(), *(knee.id for knee in foremost)]
+    knees = [knee.last for knee in landmarks.foremost_knees()]
+    chosen = [*landmarks.tradeoff.ids[:1].tolist(), *knees]
     labels = []
     for row in [number - 1 for number in dict.fromkeys(chosen)][:_RINGS]:
         values = {name: float(column[row]) for name, column in view.front.measures.items()}

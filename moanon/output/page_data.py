@@ -32,6 +32,7 @@ from moanon.grouping import Grouping
 from moanon.measures import MEASURES, find_measure
 from moanon.measures.column_effects import column_effects, columns_before
 from moanon.measures.evaluate import OnPart
+from moanon.measures.loss import optimality
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.search.convergence import Convergence
 
@@ -185,11 +186,19 @@ def _tab_data(tab: Tab, on_part: OnPart | None = None) -> dict[str, Any]:
         "command": export_command(tab.folder) if tab.exportable else None,
         "first": next(iter(tab.marks), None),
         "marks": {str(solution): word for solution, word in tab.marks.items()},
-        "optimality": [front.choice(row).optimality for row in range(len(front))],
+        "optimality": _optimality(front),
         "rule": rule_in_words(front.suppression, _rows(tab)),
         "facts": [(label, _named(text, folders)) for label, text in facts_of(front, tab.record)],
         "config": _FOLDER.sub(r"\g<key>", tab.config),
     }
+
+
+def _optimality(front: Front) -> list[str]:
+    """How far each loss can be above the optimum; empty where nothing is known."""
+    if front.proven is None:
+        return [""] * len(front)
+    pairs = zip(front.measures["loss"].tolist(), front.proven.tolist(), strict=True)
+    return [optimality(loss, bound) for loss, bound in pairs]
 
 
 def _rows(tab: Tab) -> int | None:

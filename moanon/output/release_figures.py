@@ -220,11 +220,10 @@ def typical_solutions(front: Front, number: int) -> list[int]:
     the most.
     """
     landmarks = find_landmarks(front)
-    affordable = [knee for knee in landmarks.knees if knee.rise <= _AFFORDABLE]
-    knees = sorted(affordable, key=lambda knee: -knee.worth)[:number]
-    if len(knees) == number:
-        return sorted((knee.id for knee in knees), key=landmarks.tradeoff.ids.tolist().index)
     tradeoff = landmarks.tradeoff
+    knees = [knee.last for knee in landmarks.foremost_knees() if knee.rise <= _AFFORDABLE]
+    if len(knees) >= number:
+        return sorted(knees[:number], key=tradeoff.ids.tolist().index)
     wanted = (np.arange(number) + 0.5) / number
     nearest = np.abs(tradeoff.gains[:, None] - wanted).argmin(axis=0)
     return list(dict.fromkeys(tradeoff.ids[nearest].tolist()))

@@ -1,7 +1,7 @@
 """Fronts: undominated solutions with all their measures.
 
 A solution is a recoding of the table, mostly a genome *and* its thresholds: the same
-generalization, with more or fewer of its small groups given up, is another solution. Its number
+generalization, with more or fewer of its small groups suppressed, is another solution. Its number
 (``id``) is its place in the order of the objectives, from 1. Every measure of a front comes from
 one evaluation of exactly these solutions, and must agree with what the search saw.
 
@@ -141,19 +141,11 @@ class Front(Outlined):
         bounds: Mapping[str, float] | None = None,
         on_part: OnPart | None = None,
     ) -> Front:
-        """Measure solutions that are genomes, put them in order; tell `on_part` how many are done.
+        """Measure solutions that are genomes, in any order, and put them in order.
 
-        Parameters
-        ----------
-        evaluator : Evaluator
-            Of the table.
-        suppression, objectives, found, bounds
-            As the attributes; by default there are no more solutions than these, and no bounds.
-        genomes, thresholds
-            As of `GlobalRecodings`; the solutions in any order.
-        values : array (solutions, objectives), optional
-            What the search saw, turned so that smaller is better. A solution that does not measure
-            so is refused.
+        `values`, of shape (solutions, objectives), are what the search saw, turned so that smaller
+        is better; a solution that does not measure so is refused. By default there are no more
+        solutions than these, and no bounds. `on_part` is called with how many are measured.
         """
         from moanon.measures.evaluate import measure_genomes
 
@@ -180,12 +172,8 @@ class Front(Outlined):
     ) -> Front:
         """Measure any recodings of a table, grouping by grouping, and put them in order.
 
-        Parameters as of `of`; `suppression` says how diversity is counted.
-
-        Raises
-        ------
-        ConfigError
-            If an objective is not known of every solution.
+        As `of`; `suppression` says how diversity is counted. An objective that is not known of
+        every solution is refused.
         """
         from moanon.measures.evaluate import measure_groupings
 
@@ -266,7 +254,7 @@ class Front(Outlined):
         return self.recodings.entry(self.row(solution))
 
     def grouping(self, solution: int) -> Grouping:
-        """Group the rows as a solution does, with those groups suppressed that it gives up."""
+        """Group the rows as a solution does, with those groups suppressed that it suppresses."""
         return self.recodings.grouping(self.row(solution), self._table())
 
     def kept_sizes(self, solutions: Sequence[int] | None = None) -> list[Ints]:
@@ -405,7 +393,7 @@ class Front(Outlined):
         max_suppression: float | None = None,
         recursive_c: float | None = None,
     ) -> Release:
-        """Apply a solution to the rows: its genome, without exactly the groups it gives up.
+        """Apply a solution to the rows: its genome, without exactly the groups it suppresses.
 
         Its file must measure as the front says, or is not written.
 
@@ -414,9 +402,9 @@ class Front(Outlined):
         solution : int
             Its number.
         k : int, optional
-            Another threshold on the solution's staircase: give up the groups smaller than this
+            Another threshold on the solution's staircase: suppress the groups smaller than this
             instead. Those that fall short of what the solution attains in another measure of
-            groups (ℓ, t, …) or of a constraint stay given up.
+            groups (ℓ, t, …) or of a constraint stay suppressed.
         max_suppression : float, optional
             With `k`: share of rows that may be suppressed. Default: what the search allowed, which
             is any share under the rule ``weighted-k``.
@@ -520,26 +508,9 @@ class Front(Outlined):
     ) -> dict[str, Any]:
         """Write ``front.csv``, ``solutions.json`` and ``run.json`` into a folder, together.
 
-        Parameters
-        ----------
-        folder : path
-            Must exist.
-        record : mapping, optional
-            What else ``run.json`` should state.
-        texts : mapping of str to str, optional
-            More files, by name, that appear in the same move.
-        force : bool
-            Replace files that exist.
-
-        Returns
-        -------
-        dict
-            What ``run.json`` states now.
-
-        Raises
-        ------
-        OutputError
-            If a file exists and `force` is not set, or cannot be written.
+        The folder must exist. `record` is what else ``run.json`` should state; `texts` are more
+        files, by name, that appear in the same move; with `force`, files that exist are replaced.
+        Returns what ``run.json`` states now.
         """
         texts = {_TABLE: self._csv(), _SOLUTIONS: self._json(), **(texts or {})}
         written = {name: text.encode() for name, text in texts.items()}
@@ -585,13 +556,7 @@ class Front(Outlined):
 
     @classmethod
     def load(cls, folder: str | Path, instance: Instance | None = None) -> Front:
-        """Read a front from a results folder.
-
-        Parameters
-        ----------
-        folder : path
-        instance : Instance, optional
-            The table it belongs to; needed for releases only.
+        """Read a front from a results folder; the table it belongs to is for releases only.
 
         Raises
         ------
@@ -632,21 +597,10 @@ class Front(Outlined):
         record: Mapping[str, Any],
         solutions: Sequence[int] | None = None,
     ) -> Front:
-        """The same front with the table it was found on.
+        """The same front with the table it was found on, as its folder and ``run.json`` state it.
 
-        Parameters
-        ----------
-        instance : Instance
-            The table.
-        folder, record
-            Where the front was read, and its ``run.json``.
-        solutions : sequence of int, optional
-            Those whose labels are compared with what the table would show. Default: all.
-
-        Raises
-        ------
-        DataError
-            If the front was found on another table, or its columns are read otherwise now.
+        Refused if it was found on another table, or the columns are read otherwise now: the labels
+        of some solutions (default: all) are compared with what the table would show.
         """
         chosen = self.ids if solutions is None else solutions
         check_table(folder, record, self, instance, [self.row(number) for number in chosen])

@@ -276,10 +276,11 @@ def find_landmarks(
 def _landmark(tradeoff: TradeOff, start: int, stop: int, worth: float) -> _Landmark:
     """Describe what reaches from one place of a trade-off to another."""
     first, last = tradeoff.ids[[start, stop]].tolist()
-    privacies = tradeoff.privacies[[start, stop]].astype(float).tolist()
-    costs = tradeoff.costs[[start, stop]].astype(float).tolist()
+    near, far = tradeoff.privacies[[start, stop]].astype(float).tolist()
+    cheap, dear = tradeoff.costs[[start, stop]].astype(float).tolist()
     rise = float(tradeoff.rises[stop])
-    return _Landmark(first, last, *privacies, *costs, rise, float(worth * (1 - rise) ** 2))
+    left = (1 - rise) ** 2
+    return _Landmark(first, last, near, far, cheap, dear, rise, float(worth * left))
 
 
 def _knees(tradeoff: TradeOff) -> Iterable[_Landmark]:

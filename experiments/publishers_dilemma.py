@@ -64,8 +64,14 @@ from moanon.output.figure_style import (
     scale_axis,
     shown,
 )
-from moanon.output.front_figures import draw_tradeoff, plot_front, plot_fronts, plot_magnified
-from moanon.output.objective_figures import plot_diversity, plot_filtered, plot_limits, plot_pairs
+from moanon.output.front_figures import draw_tradeoff, plot_front, plot_magnified
+from moanon.output.objective_figures import (
+    plot_diversity,
+    plot_filtered,
+    plot_fronts,
+    plot_limits,
+    plot_pairs,
+)
 
 REPOSITORY = Path(__file__).parents[1]
 CONFIGS = REPOSITORY / "configs" / "adult"

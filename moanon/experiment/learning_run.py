@@ -418,8 +418,7 @@ class LearningRun(Outlined):
 
     def _write(self, outcome: StudyOutcome, seconds: float) -> None:
         from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-        from moanon.output.page import learning_html
-        from moanon.output.release_figures import plot_scores, plot_telling
+        from moanon.output.studies import learning_html, plot_scores, plot_telling
 
         metrics = which_tell(outcome)
         tables = dict(zip(_TABLES, (outcome.scores, outcome.releases, metrics), strict=True))

@@ -160,8 +160,7 @@ def write_tabs(
     on_part: OnPart | None = None,
 ) -> None:
     """Write a page with a tab for each run and its title; the rest as for `report_html`."""
-    from moanon.output.page import write_report  # here, as it is not needed for anything else
-    from moanon.output.page_data import Tab
+    from moanon.output.page import Tab, write_report  # here, as it is needed for nothing else
 
     check_page(path)
     tabs = [
@@ -313,7 +312,7 @@ def draw_plane(plane: Plane, path: Path, *, force: bool = False) -> None:
     """
     from moanon.output.figure_files import save_one  # here: matplotlib is slow
     from moanon.output.figure_style import PAGE
-    from moanon.output.front_figures import plot_fronts
+    from moanon.output.objective_figures import plot_fronts
 
     fronts = {name: run.front for name, run in plane.runs.items()}
     draw = partial(
@@ -525,8 +524,7 @@ def write_frontier(
         If one of them exists and `force` is not set, or cannot be written.
     """
     from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-    from moanon.output.page import frontier_html
-    from moanon.output.release_figures import plot_frontier
+    from moanon.output.studies import frontier_html, plot_frontier
 
     place = checked_path(folder, OutputError)
     if place.exists() and not place.is_dir():

@@ -27,19 +27,20 @@ from moanon.output.front_figures import (
     magnified_parts,
     plot_convergence,
     plot_front,
-    plot_fronts,
+    plot_group_sizes,
     plot_magnified,
+    typical_solutions,
 )
 from moanon.output.objective_figures import (
     costs_of,
     plot_diversity,
     plot_filtered,
+    plot_fronts,
     plot_limits,
     plot_pairs,
     revealing_limits,
     usual_limit,
 )
-from moanon.output.release_figures import plot_group_sizes, typical_solutions
 from moanon.search.convergence import Convergence
 
 #: What draws a figure, whole or by its axes.

@@ -1,12 +1,12 @@
-"""Figures of one privacy measure against one cost.
+"""Figures of one front: one privacy measure against one cost.
 
-A front with its landmarks, its steep parts magnified, several fronts over each other, and how the
-hypervolume of a search grew.
+A front with its landmarks, its steep parts magnified, the group sizes of some solutions, and how
+the hypervolume of a search grew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,11 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.transforms import Bbox
 
 from moanon.arrays import Floats
-from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.front.landmarks import Landmarks, TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
 from moanon.output.figure_style import (
     BLUE,
-    COLOURS,
     COLUMN,
     DARK_GREEN,
     DARK_VERMILION,
@@ -41,12 +39,12 @@ from moanon.output.figure_style import (
     add_legend,
     crosses,
     dress,
+    find_room,
     lay_out,
     new_axes,
     new_figure,
     percent_text,
     place_labels,
-    plain,
     root_figure,
     scale_axis,
     scale_numbers,
@@ -55,7 +53,6 @@ from moanon.output.figure_style import (
     title,
     write,
 )
-from moanon.output.release_figures import add_insets
 
 if TYPE_CHECKING:
     from moanon.search.convergence import Convergence
@@ -72,12 +69,6 @@ _SIGN, _SPACE, _BESIDE = 0.06, 0.08, 0.45
 _RANGES = ((2, 500), (2, 50))
 #: Space between an arrow and the axes it points to, as a share of them.
 _ARROW_GAP = 0.02
-#: Marks at some of the points, so that curves also differ without their colours.
-_MARKS = ("o", "s", "^", "D", "v", "P")
-#: All points of a curve that has no more than this many, else some of them: ...
-_ALL_MARKED = 15
-#: ... along the way from the least privacy to the most.
-_PLACES = np.linspace(0, 1, 9)
 
 #: How landmarks look.
 _KNEE: dict[str, Any] = {
@@ -160,7 +151,7 @@ def plot_front(
         labels += _name_solutions(tradeoff)
     labels += _mark_knees(ax, landmarks, round(1.5 * width))
     labels += _mark_flats(ax, landmarks, round(width))
-    taken, leads = add_insets(ax, front, tradeoff, insets, lines)
+    taken, leads = _add_insets(ax, front, tradeoff, insets, lines)
     lines += leads
     dots = np.stack([x, y], axis=1)
     explained = [*_explained(landmarks, people=bool(people)), *band]
@@ -343,88 +334,156 @@ def _clear_way(ax: Axes, after: Axes, part: TradeOff) -> Floats:
     return root_figure(ax).transFigure.inverted().transform(next(clear, ways[0]))
 
 
-# -- several fronts --------------------------------------------------------------------------------
+# -- group sizes -----------------------------------------------------------------------------------
+
+#: Lines of several solutions differ in this, too.
+_SIZE_DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
+#: Width and height of an inset in inches, and how much of it is around its frame: numbers, words.
+_INSET, _SURROUND = (1.15, 0.95), (0.33, 0.27, 0.05, 0.14)
+#: Knees beyond this share of the whole cost are nobody's choice.
+_AFFORDABLE = 2 / 3
+#: Letters of an inset, in points.
+_TINY = 5.5
 
 
-def plot_fronts(
-    fronts: Mapping[str, Front],
+def plot_group_sizes(
+    front: Front,
+    solutions: int | Sequence[int],
     ax: Axes | None = None,
     *,
-    privacy: str | None = None,
-    cost: str | None = None,
-    heading: str = "rows that may be suppressed",
-    ordered: bool = True,
-    size: tuple[float, float] = (COLUMN, 2.7),
     words: Sequence[str] = (),
 ) -> Axes:
-    """Draw several fronts in one plot: of several limits η, or of several ways to anonymize.
+    """Draw how the rows of solutions are spread over group sizes.
 
-    Solutions of two objectives that another one of the same front dominates are hollow: a baseline
-    has some, a search has none.
-
-    Parameters
-    ----------
-    fronts : mapping of str to Front
-        What each is called, and the front; the first one says which measures are drawn.
-    ax, privacy, cost, size, words
-        As for `plot_front`.
-    heading : str
-        What the names of the fronts are.
-    ordered : bool
-        Whether they are in the order of some limit, which their colours then show.
+    A curve is the running total of ``|E_i|``, the rows in groups of size i (D §5.1), in percent of
+    all rows. It starts at the share of rows that are suppressed. The farther to the right it rises,
+    the more others each row hides among. `solutions` are numbers of a front that has its table; by
+    default `ax` is a new figure as wide as a column; `words` are written above.
 
     Raises
     ------
     ConfigError
-        If there is no front, or one of them lacks a measure.
+        If there is no such solution, or the front was loaded without its table.
     """
-    if not fronts:
-        raise ConfigError("a comparison takes at least one front. Got none")
+    chosen = [solutions] if isinstance(solutions, int) else list(solutions)
     own = ax is None
     if ax is None:
-        ax = new_axes(*size)
-    first = TradeOff.of(next(iter(fronts.values())), privacy, cost)
-    tradeoffs = [TradeOff.of(front, first.privacy, first.cost) for front in fronts.values()]
-    dress(ax)
-    for which, name in (("x", first.privacy), ("y", first.cost)):
-        columns = [t.privacies if which == "x" else t.costs for t in tradeoffs]
-        scale_axis(ax, which, name, shown(name, np.concatenate(columns)))  # type: ignore[arg-type]
-    title(ax, words)
+        ax = new_axes(COLUMN, 2.4)
+    tradeoff = TradeOff.of(front)
     curves, entries = [], []
-    for i, (label, tradeoff) in enumerate(zip(fronts, tradeoffs, strict=True)):
-        again, place = divmod(i, len(COLOURS))
+    for i, solution in enumerate(chosen):
         look: dict[str, Any] = {
-            "color": SEQUENCE(0.25 + 0.75 * i / max(1, len(fronts) - 1))
-            if ordered
-            else COLOURS[place],
-            "marker": _MARKS[(i + again) % len(_MARKS)],  # a colour comes back with another mark
-            "markersize": 3.2,
-            "markeredgewidth": 0,
-            "linewidth": 0.9,
+            "color": SEQUENCE(0.35 + 0.65 * i / max(1, len(chosen) - 1)),
+            "linestyle": _SIZE_DASHES[i % len(_SIZE_DASHES)],
+            "linewidth": 1.2,
         }
-        curves.append(draw_tradeoff(ax, tradeoff, color=look["color"], dots=False))
-        _mark_beaten(ax, fronts[label], tradeoff, look)
-        x, y = curves[-1][::2].T
-        marked = np.arange(len(tradeoff))
-        if len(tradeoff) > _ALL_MARKED:
-            marked = np.unique(np.abs(tradeoff.gains[:, None] - _PLACES).argmin(axis=0))
-        ax.plot(x[marked], y[marked], zorder=4, **(look | {"linestyle": "none"}))
-        entries.append(Line2D([], [], label=plain(label), **look))
+        curves.append(_draw_group_sizes(ax, front, solution, **look))
+        values = (
+            f"{short_name(name)} {spell(name, float(front.measures[name][solution - 1]))}"
+            for name in (tradeoff.privacy, tradeoff.cost)
+        )
+        entries.append(Line2D([], [], label=", ".join(values), **look))
+    dress(ax)
+    scale_numbers(ax, "x", np.concatenate(curves)[:, 0])
+    write(ax.set_xlabel("group size i"), LABEL)
+    suppressed = any(front.measures["suppressed"][solution - 1] for solution in chosen)
+    where = "suppressed or in\n" if suppressed else "in "
+    write(ax.set_ylabel(f"rows {where}groups up to i (%)"), LABEL)
+    title(ax, words)
     if own:
         lay_out(root_figure(ax))
-    add_legend(ax, entries, heading=heading, lines=curves)
+    add_legend(ax, entries, lines=curves)
     return ax
 
 
-def _mark_beaten(ax: Axes, front: Front, tradeoff: TradeOff, look: Mapping[str, Any]) -> None:
-    """Mark solutions that are not on the stair, where no third objective keeps them."""
-    beaten = ~np.isin(front.ids, tradeoff.ids)
-    if len(front.objectives) > 2 or not beaten.any():
-        return
-    names = tradeoff.privacy, tradeoff.cost
-    x, y = (shown(name, front.measures[name])[beaten] for name in names)
-    hollow = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 0.6}
-    ax.plot(x, y, zorder=3, **{**look, **hollow, "markeredgecolor": look["color"]})
+def _draw_group_sizes(ax: Axes, front: Front, solution: int, **look: Any) -> Floats:
+    """Draw the running total of one solution; return its corners."""
+    sizes, shares = _running_total(front, solution)
+    corners = np.stack([np.repeat(sizes, 2)[1:], np.repeat(shares, 2)[:-1]], axis=1)
+    ax.plot(*corners.T, zorder=3, **look)
+    ax.set_ylim(-3, 103)
+    return corners
+
+
+def _add_insets(
+    ax: Axes, front: Front, tradeoff: TradeOff, solutions: Sequence[int], lines: Sequence[Floats]
+) -> tuple[list[Bbox], list[Floats]]:
+    """Draw group sizes of solutions in small, where there is room beside a trade-off.
+
+    Returns the places they take, in pixels, and the lines from them to their solutions.
+    """
+    taken: list[Bbox] = []
+    leads: list[Floats] = []
+    # From above to below, so that the lines to the solutions do not cross.
+    costs = front.measures[tradeoff.cost]
+    for solution in sorted(solutions, key=lambda number: -costs[number - 1]):
+        room = find_room(ax, *_INSET, lines=lines, boxes=taken)
+        if room is None:
+            continue
+        taken.append(room.transformed(ax.transAxes))
+        inner = _draw_inset(ax, room, front, solution)
+        names = (tradeoff.privacy, tradeoff.cost)
+        point = [float(shown(name, front.measures[name][solution - 1])) for name in names]
+        leads.append(_lead(ax, inner, point))
+    return taken, leads
+
+
+def _draw_inset(ax: Axes, room: Bbox, front: Front, solution: int) -> Bbox:
+    """Draw group sizes within a place, its numbers and words included; return the inner frame."""
+    left, low, right, top = _SURROUND
+    scale = np.array([room.width, room.height]) / _INSET
+    corners = room.min + scale * (left, low), room.max - scale * (right, top)
+    inner = Bbox(np.stack(corners))
+    small = ax.inset_axes(inner.bounds, zorder=5)
+    drawn = _draw_group_sizes(small, front, solution, color=BLUE, linewidth=1)
+    dress(small)
+    scale_numbers(small, "x", drawn[:, 0])
+    small.set_yticks([0, 50, 100])
+    small.tick_params(labelsize=_TINY, pad=1.5)
+    write(small.set_xlabel("group size", labelpad=0.5), _TINY)
+    write(small.set_title("% of rows up to it", loc="left", pad=2), _TINY, GREY)
+    return inner
+
+
+def _lead(ax: Axes, inner: Bbox, point: Sequence[float]) -> Floats:
+    """Draw a line from an inset to its solution; return its ends."""
+    ax.plot(*point, "o", markerfacecolor="none", markeredgecolor=INK, markersize=6.5, zorder=6)
+    end = ax.transAxes.inverted().transform(ax.transData.transform(point))
+    start = np.clip(end, inner.min, inner.max)
+    look = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 2, "shrinkB": 3}
+    share = "axes fraction"
+    ax.annotate("", tuple(end), tuple(start), xycoords=share, textcoords=share, arrowprops=look)
+    return ax.transData.inverted().transform(ax.transAxes.transform([start, end]))
+
+
+def _running_total(front: Front, solution: int) -> tuple[Floats, Floats]:
+    """Sizes of the kept groups, and the percentage of rows suppressed or in groups up to it."""
+    (kept,) = front.kept_sizes([solution])
+    total = kept.sum() + front.measures["suppressed"][solution - 1]
+    distinct, counts = np.unique(kept, return_counts=True)
+    shares = 100 * (total - kept.sum() + np.cumsum(distinct * counts)) / total
+    # It comes from the left of the smallest group.
+    start = 100 * (total - kept.sum()) / total
+    return (
+        np.concatenate(([min(1, distinct[0])], distinct)).astype(np.float64),
+        np.concatenate(([start], shares)),
+    )
+
+
+def typical_solutions(front: Front, number: int) -> list[int]:
+    """Numbers of solutions to look at closely: the foremost affordable knees, by their privacy.
+
+    Where there are too few of them, solutions evenly spread over the way from the least privacy to
+    the most.
+    """
+    landmarks = find_landmarks(front)
+    tradeoff = landmarks.tradeoff
+    knees = [knee.last for knee in landmarks.foremost_knees() if knee.rise <= _AFFORDABLE]
+    if len(knees) >= number:
+        return sorted(knees[:number], key=tradeoff.ids.tolist().index)
+    wanted = (np.arange(number) + 0.5) / number
+    nearest = np.abs(tradeoff.gains[:, None] - wanted).argmin(axis=0)
+    return list(dict.fromkeys(tradeoff.ids[nearest].tolist()))
 
 
 # -- how the search came to it ---------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Figures of three objectives and more.
+"""Figures of three objectives and more, and of several fronts over each other.
 
 Every pair of them, what is left under a limit, and k with ℓ: what can be had of both within a loss,
 and what a little more reveals.
@@ -26,6 +26,7 @@ from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
 from moanon.output.figure_style import (
     BLUE,
+    COLOURS,
     COLUMN,
     DARK_VERMILION,
     INK,
@@ -41,9 +42,12 @@ from moanon.output.figure_style import (
     dress,
     lay_out,
     limit_text,
+    new_axes,
     new_figure,
     percent_text,
     place_labels,
+    plain,
+    root_figure,
     round_limit,
     scale_axis,
     short_name,
@@ -51,6 +55,7 @@ from moanon.output.figure_style import (
     title,
     write,
 )
+from moanon.output.front_figures import draw_tradeoff
 
 _DOT: dict[str, Any] = {"marker": "o", "linestyle": "none", "markeredgewidth": 0}
 _BEST = _DOT | {"color": BLUE, "markersize": 2.4, "zorder": 3}
@@ -472,3 +477,94 @@ def revealing_limits(
         if (after.best & (front.measures["loss"] > start)).any():
             return start, percent / 100
     return None
+
+
+# -- several fronts --------------------------------------------------------------------------------
+
+#: Marks at some of the points, so that curves also differ without their colours.
+_MARKS = ("o", "s", "^", "D", "v", "P")
+#: All points of a curve that has no more than this many, else some of them: ...
+_ALL_MARKED = 15
+#: ... along the way from the least privacy to the most.
+_PLACES = np.linspace(0, 1, 9)
+
+
+def plot_fronts(
+    fronts: Mapping[str, Front],
+    ax: Axes | None = None,
+    *,
+    privacy: str | None = None,
+    cost: str | None = None,
+    heading: str = "rows that may be suppressed",
+    ordered: bool = True,
+    size: tuple[float, float] = (COLUMN, 2.7),
+    words: Sequence[str] = (),
+) -> Axes:
+    """Draw several fronts in one plot: of several limits η, or of several ways to anonymize.
+
+    Solutions of two objectives that another one of the same front dominates are hollow: a baseline
+    has some, a search has none.
+
+    Parameters
+    ----------
+    fronts : mapping of str to Front
+        What each is called, and the front; the first one says which measures are drawn.
+    ax, privacy, cost, size, words
+        As for `plot_front`.
+    heading : str
+        What the names of the fronts are.
+    ordered : bool
+        Whether they are in the order of some limit, which their colours then show.
+
+    Raises
+    ------
+    ConfigError
+        If there is no front, or one of them lacks a measure.
+    """
+    if not fronts:
+        raise ConfigError("a comparison takes at least one front. Got none")
+    own = ax is None
+    if ax is None:
+        ax = new_axes(*size)
+    first = TradeOff.of(next(iter(fronts.values())), privacy, cost)
+    tradeoffs = [TradeOff.of(front, first.privacy, first.cost) for front in fronts.values()]
+    dress(ax)
+    for which, name in (("x", first.privacy), ("y", first.cost)):
+        columns = [t.privacies if which == "x" else t.costs for t in tradeoffs]
+        scale_axis(ax, which, name, shown(name, np.concatenate(columns)))  # type: ignore[arg-type]
+    title(ax, words)
+    curves, entries = [], []
+    for i, (label, tradeoff) in enumerate(zip(fronts, tradeoffs, strict=True)):
+        again, place = divmod(i, len(COLOURS))
+        look: dict[str, Any] = {
+            "color": SEQUENCE(0.25 + 0.75 * i / max(1, len(fronts) - 1))
+            if ordered
+            else COLOURS[place],
+            "marker": _MARKS[(i + again) % len(_MARKS)],  # a colour comes back with another mark
+            "markersize": 3.2,
+            "markeredgewidth": 0,
+            "linewidth": 0.9,
+        }
+        curves.append(draw_tradeoff(ax, tradeoff, color=look["color"], dots=False))
+        _mark_beaten(ax, fronts[label], tradeoff, look)
+        x, y = curves[-1][::2].T
+        marked = np.arange(len(tradeoff))
+        if len(tradeoff) > _ALL_MARKED:
+            marked = np.unique(np.abs(tradeoff.gains[:, None] - _PLACES).argmin(axis=0))
+        ax.plot(x[marked], y[marked], zorder=4, **(look | {"linestyle": "none"}))
+        entries.append(Line2D([], [], label=plain(label), **look))
+    if own:
+        lay_out(root_figure(ax))
+    add_legend(ax, entries, heading=heading, lines=curves)
+    return ax
+
+
+def _mark_beaten(ax: Axes, front: Front, tradeoff: TradeOff, look: Mapping[str, Any]) -> None:
+    """Mark solutions that are not on the stair, where no third objective keeps them."""
+    beaten = ~np.isin(front.ids, tradeoff.ids)
+    if len(front.objectives) > 2 or not beaten.any():
+        return
+    names = tradeoff.privacy, tradeoff.cost
+    x, y = (shown(name, front.measures[name])[beaten] for name in names)
+    hollow = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 0.6}
+    ax.plot(x, y, zorder=3, **{**look, **hollow, "markeredgecolor": look["color"]})

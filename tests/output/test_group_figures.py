@@ -10,8 +10,7 @@ import pytest
 from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.front.landmarks import find_landmarks
-from moanon.output.front_figures import plot_front
-from moanon.output.release_figures import plot_group_sizes, typical_solutions
+from moanon.output.front_figures import plot_front, plot_group_sizes, typical_solutions
 from tests.output.drawn import made_front, markers
 from tests.search.people import found_front
 

@@ -21,8 +21,7 @@ from moanon.config import Config
 from moanon.errors import OutputError
 from moanon.front import Front
 from moanon.output import page as pages
-from moanon.output.page import Tab, part, report_html, write_report
-from moanon.output.page_data import MAX_LABELS
+from moanon.output.page import MAX_LABELS, Tab, part, report_html, write_report
 from tests import naive
 from tests.checkout import QUICKSTART
 from tests.output.fronts import HOSTILE, RECORD, hostile_instance, sampled_front

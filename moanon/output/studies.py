@@ -1,54 +1,46 @@
-"""Figures of releases: their group sizes, and several of one table against each other.
+"""Studies of several releases of one table: their figures and pages.
 
-- `plot_group_sizes`: how many rows hide among how many others (insets of D Fig. 6);
 - `plot_comparison`: property vectors, and who gains by which release;
-- `plot_frontier`: privacy loss against utility loss, with the efficient frontier (L Fig. 2);
-- `plot_scores`, `plot_telling`: what models still learn, and which losses predict that.
+- `plot_frontier`, `frontier_html`: privacy loss against utility loss, with the efficient frontier
+  (L Fig. 2);
+- `plot_scores`, `plot_telling`, `learning_html`: what models still learn, and which losses predict
+  that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import html
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter, SymmetricalLogLocator
-from matplotlib.transforms import Bbox
 
+from moanon import __version__
 from moanon.arrays import Floats
-from moanon.front import Front
-from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.output.figure_style import (
-    BLUE,
     COLOURS,
-    COLUMN,
     FAINT,
     GREY,
     INK,
     LABEL,
     PAGE,
-    SEQUENCE,
     SMALL,
-    add_legend,
     dress,
-    find_room,
-    lay_out,
-    new_axes,
     new_figure,
     plain,
-    root_figure,
     scale_axis,
-    scale_numbers,
-    short_name,
-    shown,
     title,
     write,
 )
-from moanon.output.page import SCORE_WORDS
+from moanon.output.page import as_text, export_command, fill, page_html, part, program_page
+from moanon.release.bucketized import PRESENCE
+from moanon.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,158 +67,6 @@ def _explain_above(figure: Figure, ax: Axes, columns: int) -> None:
     )
     for text in legend.get_texts():
         write(text)
-
-
-# -- group sizes -----------------------------------------------------------------------------------
-
-#: Lines of several solutions differ in this, too.
-_SIZE_DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-#: Width and height of an inset in inches, and how much of it is around its frame: numbers, words.
-_INSET, _SURROUND = (1.15, 0.95), (0.33, 0.27, 0.05, 0.14)
-#: Knees beyond this share of the whole cost are nobody's choice.
-_AFFORDABLE = 2 / 3
-#: Letters of an inset, in points.
-_TINY = 5.5
-
-
-def plot_group_sizes(
-    front: Front,
-    solutions: int | Sequence[int],
-    ax: Axes | None = None,
-    *,
-    words: Sequence[str] = (),
-) -> Axes:
-    """Draw how the rows of solutions are spread over group sizes.
-
-    A curve is the running total of ``|E_i|``, the rows in groups of size i (D §5.1), in percent of
-    all rows. It starts at the share of rows that are suppressed. The farther to the right it rises,
-    the more others each row hides among. `solutions` are numbers of a front that has its table; by
-    default `ax` is a new figure as wide as a column; `words` are written above.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such solution, or the front was loaded without its table.
-    """
-    chosen = [solutions] if isinstance(solutions, int) else list(solutions)
-    own = ax is None
-    if ax is None:
-        ax = new_axes(COLUMN, 2.4)
-    tradeoff = TradeOff.of(front)
-    curves, entries = [], []
-    for i, solution in enumerate(chosen):
-        look: dict[str, Any] = {
-            "color": SEQUENCE(0.35 + 0.65 * i / max(1, len(chosen) - 1)),
-            "linestyle": _SIZE_DASHES[i % len(_SIZE_DASHES)],
-            "linewidth": 1.2,
-        }
-        curves.append(draw_group_sizes(ax, front, solution, **look))
-        values = (
-            f"{short_name(name)} {spell(name, float(front.measures[name][solution - 1]))}"
-            for name in (tradeoff.privacy, tradeoff.cost)
-        )
-        entries.append(Line2D([], [], label=", ".join(values), **look))
-    dress(ax)
-    scale_numbers(ax, "x", np.concatenate(curves)[:, 0])
-    write(ax.set_xlabel("group size i"), LABEL)
-    suppressed = any(front.measures["suppressed"][solution - 1] for solution in chosen)
-    where = "suppressed or in\n" if suppressed else "in "
-    write(ax.set_ylabel(f"rows {where}groups up to i (%)"), LABEL)
-    title(ax, words)
-    if own:
-        lay_out(root_figure(ax))
-    add_legend(ax, entries, lines=curves)
-    return ax
-
-
-def draw_group_sizes(ax: Axes, front: Front, solution: int, **look: Any) -> Floats:
-    """Draw the running total of one solution; return its corners."""
-    sizes, shares = _running_total(front, solution)
-    corners = np.stack([np.repeat(sizes, 2)[1:], np.repeat(shares, 2)[:-1]], axis=1)
-    ax.plot(*corners.T, zorder=3, **look)
-    ax.set_ylim(-3, 103)
-    return corners
-
-
-def add_insets(
-    ax: Axes, front: Front, tradeoff: TradeOff, solutions: Sequence[int], lines: Sequence[Floats]
-) -> tuple[list[Bbox], list[Floats]]:
-    """Draw group sizes of solutions in small, where there is room beside a trade-off.
-
-    Returns the places they take, in pixels, and the lines from them to their solutions.
-    """
-    taken: list[Bbox] = []
-    leads: list[Floats] = []
-    # From above to below, so that the lines to the solutions do not cross.
-    costs = front.measures[tradeoff.cost]
-    for solution in sorted(solutions, key=lambda number: -costs[number - 1]):
-        room = find_room(ax, *_INSET, lines=lines, boxes=taken)
-        if room is None:
-            continue
-        taken.append(room.transformed(ax.transAxes))
-        inner = _draw_inset(ax, room, front, solution)
-        names = (tradeoff.privacy, tradeoff.cost)
-        point = [float(shown(name, front.measures[name][solution - 1])) for name in names]
-        leads.append(_lead(ax, inner, point))
-    return taken, leads
-
-
-def _draw_inset(ax: Axes, room: Bbox, front: Front, solution: int) -> Bbox:
-    """Draw group sizes within a place, its numbers and words included; return the inner frame."""
-    left, low, right, top = _SURROUND
-    scale = np.array([room.width, room.height]) / _INSET
-    corners = room.min + scale * (left, low), room.max - scale * (right, top)
-    inner = Bbox(np.stack(corners))
-    small = ax.inset_axes(inner.bounds, zorder=5)
-    drawn = draw_group_sizes(small, front, solution, color=BLUE, linewidth=1)
-    dress(small)
-    scale_numbers(small, "x", drawn[:, 0])
-    small.set_yticks([0, 50, 100])
-    small.tick_params(labelsize=_TINY, pad=1.5)
-    write(small.set_xlabel("group size", labelpad=0.5), _TINY)
-    write(small.set_title("% of rows up to it", loc="left", pad=2), _TINY, GREY)
-    return inner
-
-
-def _lead(ax: Axes, inner: Bbox, point: Sequence[float]) -> Floats:
-    """Draw a line from an inset to its solution; return its ends."""
-    ax.plot(*point, "o", markerfacecolor="none", markeredgecolor=INK, markersize=6.5, zorder=6)
-    end = ax.transAxes.inverted().transform(ax.transData.transform(point))
-    start = np.clip(end, inner.min, inner.max)
-    look = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 2, "shrinkB": 3}
-    share = "axes fraction"
-    ax.annotate("", tuple(end), tuple(start), xycoords=share, textcoords=share, arrowprops=look)
-    return ax.transData.inverted().transform(ax.transAxes.transform([start, end]))
-
-
-def _running_total(front: Front, solution: int) -> tuple[Floats, Floats]:
-    """Sizes of the kept groups, and the percentage of rows suppressed or in groups up to it."""
-    (kept,) = front.kept_sizes([solution])
-    total = kept.sum() + front.measures["suppressed"][solution - 1]
-    distinct, counts = np.unique(kept, return_counts=True)
-    shares = 100 * (total - kept.sum() + np.cumsum(distinct * counts)) / total
-    # It comes from the left of the smallest group.
-    start = 100 * (total - kept.sum()) / total
-    return (
-        np.concatenate(([min(1, distinct[0])], distinct)).astype(np.float64),
-        np.concatenate(([start], shares)),
-    )
-
-
-def typical_solutions(front: Front, number: int) -> list[int]:
-    """Numbers of solutions to look at closely: the foremost affordable knees, by their privacy.
-
-    Where there are too few of them, solutions evenly spread over the way from the least privacy to
-    the most.
-    """
-    landmarks = find_landmarks(front)
-    tradeoff = landmarks.tradeoff
-    knees = [knee.last for knee in landmarks.foremost_knees() if knee.rise <= _AFFORDABLE]
-    if len(knees) >= number:
-        return sorted(knees[:number], key=tradeoff.ids.tolist().index)
-    wanted = (np.arange(number) + 0.5) / number
-    nearest = np.abs(tradeoff.gains[:, None] - wanted).argmin(axis=0)
-    return list(dict.fromkeys(tradeoff.ids[nearest].tolist()))
 
 
 # -- comparison ------------------------------------------------------------------------------------
@@ -449,8 +289,56 @@ def _draw_releases(
     write(ax.set_ylabel(words), LABEL)
 
 
+def frontier_html(
+    frontier: Frontier, sources: Mapping[str, tuple[str, int | None]], series: Sequence[str]
+) -> str:
+    """Return the page of a frontier.
+
+    `sources` has for each release its results folder and the number of its solution, or its file
+    and None; `series` what each release belongs to.
+    """
+    return program_page(
+        f"Privacy and utility of {frontier.sensitive}",
+        "Privacy loss of individuals against utility loss for large subpopulations",
+        _frontier_data(frontier, sources, series),
+        scripts=("elements.js", "theme.js", "frontier.js"),
+        numbers="frontier.csv beside it",
+        explanation="frontier_explained.html",
+    )
+
+
+def _frontier_data(
+    frontier: Frontier, sources: Mapping[str, tuple[str, int | None]], series: Sequence[str]
+) -> dict[str, Any]:
+    releases = []
+    for release, of in zip(frontier.releases, series, strict=True):
+        source, number = sources[release.name]
+        command = None if number is None else export_command(source)
+        releases.append({**asdict(release), "command": command, "id": number, "series": of})
+    return {
+        "sensitive": frontier.sensitive,
+        "populations": frontier.populations,
+        "min_support": frontier.rule.min_support,
+        "no_quasi": frontier.no_quasi,
+        "presence": PRESENCE,
+        "releases": releases,
+    }
+
+
 # -- learning --------------------------------------------------------------------------------------
 
+#: What scores are called.
+SCORE_WORDS = {"balanced_accuracy": "balanced accuracy", "auroc": "AUROC", "log_loss": "log loss"}
+_PROTOCOLS = {
+    "raw": "Rows were held out first, and only the others were anonymized, so that this stands for "
+    "the release of all rows: global solutions with the same blocks and about the same share of "
+    "rows suppressed; local ones by the same search and baselines by the same algorithm, with k in "
+    "proportion to the rows that are left. Models learned from that and were tested with the "
+    "held-out rows as they are. The k, loss and suppressed rows of each release are those of all "
+    "rows; learning_releases.csv has every measure of what was learned from.",
+    "released": "The whole table was anonymized and then split. Models were tested with released "
+    "rows, which took part in the anonymization.",
+}
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -569,3 +457,104 @@ def _scale_measure(ax: Axes, measure: str, values: pd.Series[float]) -> None:
     known = values.dropna().to_numpy(dtype=np.float64)
     if len(known):
         scale_axis(ax, "x", measure, known * (100 if measure == "loss" else 1))
+
+
+def learning_html(
+    outcome: StudyOutcome,
+    metrics: pd.DataFrame,
+    notes: Iterable[str],
+    images: Mapping[str, bytes],
+) -> str:
+    """Return the page of a study: what can still be learned.
+
+    `metrics` is made by `moanon.learning.study.which_tell`; `images` are figures (PNG) by their
+    file names, in their order.
+    """
+    scores, balanced, correlations = (_figure(name, content) for name, content in images.items())
+    content = [
+        *_paragraphs(outcome, notes),
+        "<h2>Scores</h2>",
+        scores,
+        *_score_tables(outcome),
+        balanced,
+        "<h2>Which loss predicts it?</h2>",
+        "<p>Correlation of every loss, turned so that more is worse, with the drop of a score; 1 "
+        "means that the loss predicts the drop, 0 that it does not. Intervals are 95 % bootstrap "
+        "intervals over releases; with fewer than ten releases they say little, and where all "
+        "releases agree, so does every draw.</p>",
+        correlations,
+        *_telling_tables(metrics),
+    ]
+    title = f"Predicting {outcome.study.target.name}"
+    places = {"title": as_text(title), "version": __version__, "content": "\n".join(content)}
+    style = part("page.css") + part("learning.css")
+    return page_html(title, fill("learning.html", places), style)
+
+
+def _paragraphs(outcome: StudyOutcome, notes: Iterable[str]) -> Iterator[str]:
+    study = outcome.study
+    classes = ", ".join(study.target.classes)
+    yield f"<p>{_PROTOCOLS[study.protocol]}</p>"
+    yield (
+        f"<p>{counted(len(study.anonymizations), 'release')}, {', '.join(study.models)}; "
+        f"{counted(study.repeats, 'repeat')}, {study.test_share:.0%} of the rows held out, seed "
+        f"{study.seed}. Classes: {as_text(classes)}.</p>"
+    )
+    items = [f"<li>{as_text(note)}</li>" for note in notes]
+    if items:
+        yield f"<ul>{''.join(items)}</ul>"
+
+
+def _figure(name: str, content: bytes) -> str:
+    data = b64encode(content).decode()
+    words = html.escape(name.removesuffix(".png").replace("_", " "))
+    return f'<figure><img alt="{words}" src="data:image/png;base64,{data}"></figure>'
+
+
+def _score_tables(outcome: StudyOutcome) -> Iterator[str]:
+    table = outcome.scores
+    for model in outcome.study.models:
+        of_model = table[table["model"] == model]
+        means = of_model.groupby("release", sort=False).mean(numeric_only=True)
+        first = of_model.groupby("repeat").first().mean(numeric_only=True)
+        rows = [
+            ["original", "", "", "", *(_score(first[f"original_{s}"]) for s in SCORE_WORDS)],
+            ["a guess", "", "", "", *(_score(first[f"constant_{s}"]) for s in SCORE_WORDS)],
+        ]
+        for release, mean in means.iterrows():
+            stated = [f"{mean['k']:,.0f}", f"{mean['loss']:.1%}", f"{mean['suppressed']:,.0f}"]
+            stated = [text.replace("nan", "-") for text in stated]
+            rows.append([str(release), *stated, *(_score(mean[s]) for s in SCORE_WORDS)])
+        headers = [model, "k", "loss", "suppressed", *(SCORE_WORDS[s] for s in SCORE_WORDS)]
+        yield _grid(headers, rows)
+
+
+def _telling_tables(metrics: pd.DataFrame) -> Iterator[str]:
+    table = metrics[metrics["score"] == "auroc"]
+    for model, rows in table.groupby("model", sort=False):
+        kept = rows[rows["spearman"].notna()].sort_values(
+            "spearman", ascending=False, kind="stable"
+        )
+        if kept.empty:
+            continue
+        cells = [
+            [str(row["measure"]), *(_interval(row, kind) for kind in ("spearman", "pearson"))]
+            for _, row in kept.iterrows()
+        ]
+        yield _grid([f"{model}, {SCORE_WORDS['auroc']}", "Spearman", "Pearson"], cells)
+
+
+def _interval(row: pd.Series[float], kind: str) -> str:
+    return f"{row[kind]:.2f} ({row[f'{kind}_low']:.2f} to {row[f'{kind}_high']:.2f})"
+
+
+def _score(value: float) -> str:
+    return "-" if value != value else f"{value:.4f}"
+
+
+def _grid(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{as_text(text)}</th>" for text in headers)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{as_text(text)}</td>' for text in row)}</tr>" for row in rows
+    )
+    return f'<div class="numbers"><table><thead><tr>{head}</tr></thead>{body}</table></div>'

@@ -42,7 +42,7 @@ from moanon.front import Front
 from moanon.front.asking import why_worse
 from moanon.front.front import attained_privacy, searched_cost
 from moanon.grouping import Grouping
-from moanon.measures import MEASURES, find_measure
+from moanon.measures import find_measure
 from moanon.measures.column_effects import column_effects, columns_before
 from moanon.measures.evaluate import OnPart
 from moanon.measures.loss import optimality
@@ -51,20 +51,8 @@ from moanon.search.convergence import Convergence
 
 #: Parts of the program, in their order.
 _SCRIPTS = (
-    "elements.js",
-    "theme.js",
-    "front.js",
-    "axis.js",
-    "marker.js",
-    "pointing.js",
-    "chart.js",
-    "plot.js",
-    "sizes.js",
-    "solution.js",
-    "filters.js",
-    "pair.js",
-    "table.js",
-    "compare.js",
+    *("elements.js", "theme.js", "front.js", "axis.js", "marker.js", "pointing.js", "chart.js"),
+    *("plot.js", "sizes.js", "solution.js", "filters.js", "pair.js", "table.js", "compare.js"),
     "main.js",
 )
 #: Shown beside the objectives; everything else is folded away until somebody asks.
@@ -95,25 +83,12 @@ _PLACE = re.compile(r"@([a-z]+)@")
 
 @dataclass(frozen=True, repr=False)
 class Tab(Outlined):
-    """One front of a report.
+    """One front of a report; with its table, group sizes are shown, too.
 
-    Attributes
-    ----------
-    title : str
-    front : Front
-        With its table, group sizes are shown too.
-    record : mapping
-        How the run was made: the content of its ``run.json``.
-    folder : str
-        The results folder, as the export command should name it.
-    config : str
-        The text of its ``config.yaml``.
-    marks : mapping of int to str
-        Solutions worth pointing at, each with a word that says why. The page opens with the first.
-    without_table : str
-        Why the front has no table.
-    exportable : bool
-        Whether ``moanon export`` finds what it needs in the folder.
+    `record` is the content of its ``run.json``, `config` the text of its ``config.yaml``, and
+    `folder` the results folder as the export command should name it. `marks` are solutions worth
+    pointing at, each with a word that says why; the page opens with the first. `without_table` says
+    why there is no table, `exportable` whether ``moanon export`` finds what it needs in the folder.
     """
 
     title: str
@@ -140,8 +115,9 @@ def report_html(
     for tab in tabs:
         if not len(tab.front):
             raise OutputError(f"the front {tab.title!r} has no solutions; there is nothing to show")
+    names = {str(tab.record.get("name", tab.title)) for tab in tabs}
     return program_page(
-        page_title(tabs),
+        names.pop() if len(names) == 1 else f"{len(tabs)} fronts",
         "Privacy against loss",
         page_data(tabs, axes, on_part),
         scripts=_SCRIPTS,
@@ -165,12 +141,6 @@ def write_report(
         staged.move()
 
 
-def page_title(tabs: Sequence[Tab]) -> str:
-    """Name what all tabs have in common."""
-    names = {str(tab.record.get("name", tab.title)) for tab in tabs}
-    return names.pop() if len(names) == 1 else f"{len(tabs)} fronts"
-
-
 def page_data(
     tabs: Sequence[Tab], axes: tuple[str, str] | None = None, on_part: OnPart | None = None
 ) -> dict[str, Any]:
@@ -184,11 +154,7 @@ def page_data(
 
 
 def _measure_data(name: str) -> dict[str, Any]:
-    """What is known of a measure; a front of another version may have others than this one."""
-    known = MEASURES.get(name)
-    if known is None:
-        nothing = {"unit": "", "better": "max", "privacy": False, "meaning": "", "source": ""}
-        return {**nothing, "kind": "others"}
+    known = find_measure(name)
     return {
         "unit": known.unit,
         "better": known.direction,
@@ -294,8 +260,7 @@ def _number(value: int | float) -> int | float | str | None:
 
 # -- what solutions do ---------------------------------------------------------------------------
 
-#: Fronts that are on a page already: those of several limits are together on one, and each has its
-#: own.
+#: Fronts that are on a page already: fronts of several limits share one, and each has its own.
 _DESCRIBED: WeakKeyDictionary[Front, dict[str, Any]] = WeakKeyDictionary()
 
 
@@ -307,9 +272,6 @@ def _solutions(front: Front, on_part: OnPart) -> dict[str, Any]:
         _DESCRIBED[front] = {"columns": columns, "ways": ways, **groups}
     on_part(len(front), len(front))
     return _DESCRIBED[front]
-
-
-# -- generalizations -----------------------------------------------------------------------------
 
 
 def _columns(front: Front) -> tuple[list[dict[str, Any]], list[list[int]]]:
@@ -368,9 +330,6 @@ def _widths(front: Front, row: int) -> dict[str, list[int]]:
         name: [stop - start for start, stop in blocks] if len(blocks) <= MAX_LABELS else []
         for name, blocks in generalization.items()
     }
-
-
-# -- sizes of groups -----------------------------------------------------------------------------
 
 
 def _groups(front: Front, columns: Sequence[Mapping[str, Any]], on_part: OnPart) -> dict[str, Any]:
@@ -496,8 +455,8 @@ def _kind_in_words(rule: Suppression, share: str) -> str:
         side = "lower" if find_measure(rule.by).direction == "max" else "higher"
         worse = "smaller than its k" if rule.by == "k" else f"with a {side} {rule.by} than its own"
         return (
-            f"Each solution suppresses the groups {worse}; together they "
-            f"hold at most {share} (η = {rule.eta:g})."
+            f"Each solution suppresses the groups {worse}; together they hold at most {share} "
+            f"(η = {rule.eta:g})."
         )
     if rule.safety == "strict":
         first = "k" if rule.prefer == "k" else "diversity"
@@ -564,9 +523,6 @@ def _text(part: Mapping[str, Any], key: str) -> str:
 
 def _joined(text: str, more: str, wanted: object) -> str:
     return text + more if text and wanted else text
-
-
-# -- names without folders -------------------------------------------------------------------------
 
 
 def _folders(tab: Tab) -> list[str]:

@@ -23,21 +23,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter, Sy
 
 from moanon import __version__
 from moanon.arrays import Floats
-from moanon.output.figure_style import (
-    COLOURS,
-    FAINT,
-    GREY,
-    INK,
-    LABEL,
-    PAGE,
-    SMALL,
-    dress,
-    new_figure,
-    plain,
-    scale_axis,
-    title,
-    write,
-)
+from moanon.output import figure_style as style
 from moanon.output.page import as_text, export_command, fill, page_html, part, program_page
 from moanon.release.bucketized import PRESENCE
 from moanon.wording import counted
@@ -52,7 +38,7 @@ if TYPE_CHECKING:
 
 def _cut_in_front(text: str, most: int) -> str:
     """Shorten a long name; files of one folder differ at their ends."""
-    signs = plain(text)
+    signs = style.plain(text)
     return signs if len(signs) <= most else f"…{signs[1 - most :]}"
 
 
@@ -63,10 +49,10 @@ def _explain_above(figure: Figure, ax: Axes, columns: int) -> None:
         loc="outside upper left",
         ncols=columns,
         frameon=False,
-        fontsize=SMALL,
+        fontsize=style.SMALL,
     )
     for text in legend.get_texts():
-        write(text)
+        style.write(text)
 
 
 # -- comparison ------------------------------------------------------------------------------------
@@ -97,16 +83,16 @@ def plot_comparison(comparison: Comparison) -> Figure:
     much better off it is in the other anonymizations than in the first.
     """
     properties = comparison.properties
-    figure = new_figure(PAGE, 0.5 + 2.1 * len(properties))
+    figure = style.new_figure(style.PAGE, 0.5 + 2.1 * len(properties))
     axes = figure.subplots(len(properties), 2, squeeze=False)
     for (left, right), name in zip(axes, properties, strict=True):
         _draw_sorted(left, comparison, name)
         _draw_differences(right, comparison, name)
     for ax, words in zip(axes[0], ("each sorted by itself", "row by row"), strict=True):
-        write(ax.set_title(words, loc="left"), SMALL, GREY)
+        style.write(ax.set_title(words, loc="left"), style.SMALL, style.GREY)
     xwords = ("rows, the worst off first", "rows, those who lose most first")
     for ax, words in zip(axes[-1], xwords, strict=True):
-        write(ax.set_xlabel(words), LABEL)
+        style.write(ax.set_xlabel(words), style.LABEL)
     figure.align_ylabels(axes)
     _explain_above(figure, axes[0][0], 2)
     return figure
@@ -135,9 +121,13 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
     for i, lead in enumerate(leads.values(), 1):
         shares, values = _thinned(np.sort(lead))
         if len(others) == 1:  # the areas have the colours of where rows are better off
-            ax.fill_between(shares, np.maximum(values, 0), step="post", color=COLOURS[1], **_AREA)
-            ax.fill_between(shares, np.minimum(values, 0), step="post", color=COLOURS[0], **_AREA)
-            ax.plot(shares, values, color=INK, linewidth=0.8, drawstyle="steps-post")
+            ax.fill_between(
+                shares, np.maximum(values, 0), step="post", color=style.COLOURS[1], **_AREA
+            )
+            ax.fill_between(
+                shares, np.minimum(values, 0), step="post", color=style.COLOURS[0], **_AREA
+            )
+            ax.plot(shares, values, color=style.INK, linewidth=0.8, drawstyle="steps-post")
         else:
             _draw_vector(ax, shares, values, i)
     far = max(float(np.abs(lead).max()) for lead in leads.values())
@@ -148,7 +138,7 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
         ax.yaxis.set_major_locator(locator)
     elif len(others) == 1:  # the corners are for the numbers of rows
         ax.set_ylim(-1.4 * far or -1, 1.4 * far or 1)
-    ax.axhline(0, color=GREY, linewidth=0.6)
+    ax.axhline(0, color=style.GREY, linewidth=0.6)
     _dress_vector(
         ax, f"gain over {first}" if len(others) > 1 else f"gain from {first} to {others[0]}"
     )
@@ -160,8 +150,8 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
 def _write_counts(ax: Axes, count: Headcount) -> None:
     """Say in the two empty corners how many rows are better off where."""
     for letter, number, place, colour in (
-        (count.second, count.better_in_second, (0.03, 0.95), COLOURS[1]),
-        (count.first, count.better_in_first, (0.97, 0.05), COLOURS[0]),
+        (count.second, count.better_in_second, (0.03, 0.95), style.COLOURS[1]),
+        (count.first, count.better_in_first, (0.97, 0.05), style.COLOURS[0]),
     ):
         ax.annotate(
             f"{number:,} rows better off in {letter}",
@@ -169,17 +159,17 @@ def _write_counts(ax: Axes, count: Headcount) -> None:
             xycoords="axes fraction",
             ha="left" if place[0] < 0.5 else "right",
             va="top" if place[1] > 0.5 else "bottom",
-            fontsize=SMALL,
+            fontsize=style.SMALL,
             color=colour,
         )
 
 
 def _draw_vector(ax: Axes, shares: Floats, values: Floats, number: int, label: str = "") -> None:
-    again, place = divmod(number, len(COLOURS))
+    again, place = divmod(number, len(style.COLOURS))
     ax.plot(
         shares,
         values,
-        color=COLOURS[place],
+        color=style.COLOURS[place],
         linestyle=_DASHES[(place + again) % len(_DASHES)],  # a colour comes back with another dash
         linewidth=1.2,
         label=label,
@@ -204,11 +194,11 @@ def _property_words(name: str) -> str:
 
 
 def _dress_vector(ax: Axes, words: str) -> None:
-    dress(ax)
+    style.dress(ax)
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     ax.yaxis.set_major_formatter(FuncFormatter(_signed))
-    write(ax.set_ylabel(words), LABEL)
+    style.write(ax.set_ylabel(words), style.LABEL)
 
 
 def _signed(value: float, _: int | None) -> str:
@@ -231,17 +221,17 @@ def plot_frontier(frontier: Frontier, series: Sequence[str]) -> Figure:
     `series` says for each release what it belongs to; a series has one colour and shape.
     """
     asked = any(release.query_error is not None for release in frontier.releases)
-    figure = new_figure(PAGE, 3.4)
+    figure = style.new_figure(style.PAGE, 3.4)
     axes = figure.subplots(1, 2 if asked else 1, squeeze=False)[0]
     _draw_releases(axes[0], frontier, series, "u_loss", "utility loss (nats)")
-    axes[0].axhline(frontier.no_quasi, color=GREY, linewidth=0.7, linestyle=(0, (4, 3)))
+    axes[0].axhline(frontier.no_quasi, color=style.GREY, linewidth=0.7, linestyle=(0, (4, 3)))
     words = axes[0].annotate(
         "without any quasi-identifier", (1, frontier.no_quasi), xycoords=("axes fraction", "data")
     )
     words.set(ha="right", va="bottom", in_layout=False)
-    write(words, SMALL, GREY)
+    style.write(words, style.SMALL, style.GREY)
     least = sorted((release.p_loss, release.u_loss) for release in frontier.efficient)
-    axes[0].step(*zip(*least, strict=True), where="post", color=INK, linewidth=0.9, zorder=1)
+    axes[0].step(*zip(*least, strict=True), where="post", color=style.INK, linewidth=0.9, zorder=1)
     if asked:
         _draw_releases(
             axes[1], frontier, series, "query_error", "mean relative error of COUNT queries"
@@ -264,7 +254,7 @@ def _draw_releases(
         if not points:
             continue
         place = names.index(name) % len(_SHAPES)
-        colour = COLOURS[place % len(COLOURS)]
+        colour = style.COLOURS[place % len(style.COLOURS)]
         ax.plot(
             *zip(*points, strict=True),
             marker=_SHAPES[place],
@@ -273,9 +263,9 @@ def _draw_releases(
             markeredgewidth=0.8,
             markeredgecolor=colour,
             markerfacecolor=colour if method == "generalized" else "white",
-            label=plain(name if method == "generalized" else f"{name}, bucketized"),
+            label=style.plain(name if method == "generalized" else f"{name}, bucketized"),
         )
-    dress(ax)
+    style.dress(ax)
     costs = [getattr(release, cost) for release in frontier.releases]
     costs = [each for each in costs if each is not None]
     if cost == "query_error" and max(costs) > _MANY_TIMES * max(_LEAST_ERROR, min(costs)):
@@ -285,8 +275,8 @@ def _draw_releases(
         most = max(*costs, frontier.no_quasi) if cost == "u_loss" else max(costs)
         ax.set_ylim(0, 1.1 * most or 1.0)
     ax.set_xlim(0, 1.04 * max(release.p_loss for release in frontier.releases) or 1.0)
-    write(ax.set_xlabel(_PRIVACY), LABEL)
-    write(ax.set_ylabel(words), LABEL)
+    style.write(ax.set_xlabel(_PRIVACY), style.LABEL)
+    style.write(ax.set_ylabel(words), style.LABEL)
 
 
 def frontier_html(
@@ -352,17 +342,17 @@ def plot_scores(outcome: StudyOutcome, score: str) -> Figure:
     table = outcome.scores
     models = list(outcome.study.models)
     sources = {each.name: each.source for each in outcome.study.anonymizations}
-    figure = new_figure(PAGE, 0.9 + 1.9 * len(models))
+    figure = style.new_figure(style.PAGE, 0.9 + 1.9 * len(models))
     axes = figure.subplots(len(models), 2, squeeze=False, sharey="row")
     for pair, model in zip(axes, models, strict=True):
         of_model = table[table["model"] == model]
         for ax, measure in zip(pair, ("k", "loss"), strict=True):
-            dress(ax)
+            style.dress(ax)
             _draw_original(ax, of_model, score)
             _draw_points(ax, of_model, score, measure, sources)
         guess = _draw_guess(pair, of_model, score)
-        title(pair[0], [model, guess], columns=2)
-        write(pair[0].set_ylabel(SCORE_WORDS[score]), LABEL)
+        style.title(pair[0], [model, guess], columns=2)
+        style.write(pair[0].set_ylabel(SCORE_WORDS[score]), style.LABEL)
     for column, measure in zip(axes.T, ("k", "loss"), strict=True):
         for ax in column:
             _scale_measure(ax, measure, table[measure])
@@ -377,14 +367,14 @@ def plot_telling(metrics: pd.DataFrame, score: str = "auroc") -> Figure:
     table = metrics[(metrics["score"] == score) & metrics["spearman"].notna()]
     order = table.groupby("measure")["spearman"].mean().sort_values(kind="stable").index.tolist()
     models = list(dict.fromkeys(metrics["model"]))
-    figure = new_figure(PAGE, 1.2 + 0.24 * max(len(order), 3))
+    figure = style.new_figure(style.PAGE, 1.2 + 0.24 * max(len(order), 3))
     ax = figure.add_subplot()
-    dress(ax)
-    ax.grid(visible=True, axis="x", color=FAINT, linewidth=0.5)
+    style.dress(ax)
+    ax.grid(visible=True, axis="x", color=style.FAINT, linewidth=0.5)
     for number, model in enumerate(models):
         rows = table[table["model"] == model].set_index("measure").reindex(order)
         places = np.arange(len(order)) + 0.22 * (number - (len(models) - 1) / 2)
-        colour = COLOURS[number % len(COLOURS)]
+        colour = style.COLOURS[number % len(style.COLOURS)]
         ax.hlines(places, rows["spearman_low"], rows["spearman_high"], color=colour, linewidth=1)
         ax.plot(
             rows["spearman"],
@@ -395,15 +385,19 @@ def plot_telling(metrics: pd.DataFrame, score: str = "auroc") -> Figure:
             color=colour,
             label=model,
         )
-    ax.axvline(0, color=GREY, linewidth=0.6)
+    ax.axvline(0, color=style.GREY, linewidth=0.6)
     ax.set_xlim(-1.05, 1.05)
     ax.set_yticks(range(len(order)), order)
     if not order:
-        write(ax.text(0, 0, "too few releases, or all alike", ha="center"), LABEL, GREY)
+        style.write(
+            ax.text(0, 0, "too few releases, or all alike", ha="center"), style.LABEL, style.GREY
+        )
     else:
-        ax.legend(fontsize=SMALL, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+        ax.legend(
+            fontsize=style.SMALL, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3
+        )
     words = f"Spearman's correlation with the drop of {SCORE_WORDS[score]}, over releases"
-    write(ax.set_xlabel(words), LABEL)
+    style.write(ax.set_xlabel(words), style.LABEL)
     return figure
 
 
@@ -411,9 +405,11 @@ def _draw_original(ax: Axes, table: pd.DataFrame, score: str) -> None:
     """Show where the table as it is stands."""
     repeats = table.groupby("repeat")[f"original_{score}"].first().dropna()
     if len(repeats):
-        ax.axhspan(repeats.min(), repeats.max(), color=GREY, alpha=0.12, linewidth=0)
+        ax.axhspan(repeats.min(), repeats.max(), color=style.GREY, alpha=0.12, linewidth=0)
         dashed = (0, (5, 2))
-        ax.axhline(repeats.mean(), color=INK, linewidth=0.9, linestyle=dashed, label="original")
+        ax.axhline(
+            repeats.mean(), color=style.INK, linewidth=0.9, linestyle=dashed, label="original"
+        )
 
 
 def _draw_guess(axes: Sequence[Axes], table: pd.DataFrame, score: str) -> str:
@@ -422,7 +418,7 @@ def _draw_guess(axes: Sequence[Axes], table: pd.DataFrame, score: str) -> str:
     low, high = axes[0].get_ylim()
     if low - (high - low) / 2 <= guess <= high + (high - low) / 2:
         for ax in axes:
-            ax.axhline(guess, color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
+            ax.axhline(guess, color=style.GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
     return f"a guess has {guess:.3f}" if np.isfinite(guess) else ""
 
 
@@ -443,7 +439,7 @@ def _draw_points(
             points["at"],
             points["mean"],
             yerr=[points["mean"] - points["min"], points["max"] - points["mean"]],
-            color=COLOURS[number % len(COLOURS)],
+            color=style.COLOURS[number % len(style.COLOURS)],
             marker=_MARKS[number % len(_MARKS)],
             markersize=3.5,
             linewidth=1.1,
@@ -456,7 +452,7 @@ def _draw_points(
 def _scale_measure(ax: Axes, measure: str, values: pd.Series[float]) -> None:
     known = values.dropna().to_numpy(dtype=np.float64)
     if len(known):
-        scale_axis(ax, "x", measure, known * (100 if measure == "loss" else 1))
+        style.scale_axis(ax, "x", measure, known * (100 if measure == "loss" else 1))
 
 
 def learning_html(
@@ -485,10 +481,10 @@ def learning_html(
         correlations,
         *_telling_tables(metrics),
     ]
-    title = f"Predicting {outcome.study.target.name}"
-    places = {"title": as_text(title), "version": __version__, "content": "\n".join(content)}
-    style = part("page.css") + part("learning.css")
-    return page_html(title, fill("learning.html", places), style)
+    heading = f"Predicting {outcome.study.target.name}"
+    places = {"title": as_text(heading), "version": __version__, "content": "\n".join(content)}
+    sheet = part("page.css") + part("learning.css")
+    return page_html(heading, fill("learning.html", places), sheet)
 
 
 def _paragraphs(outcome: StudyOutcome, notes: Iterable[str]) -> Iterator[str]:

@@ -192,7 +192,7 @@ def compare(
         raise ConfigError(f"name two or more anonymizations to compare. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
         from moanon.output.figure_files import plot_ending, save_one
-        from moanon.output.release_figures import plot_comparison
+        from moanon.output.studies import plot_comparison
 
         plot_ending(plot)
     found, protected = read_anonymized(anonymized, original, known, columns.stars.value)

@@ -299,7 +299,7 @@ def _fronts(runs: Mapping[float, FinishedRun]) -> Iterator[Part]:
 def _front(front: Front) -> Iterator[str]:
     from moanon.front.choices import front_facts
 
-    return facts(front_facts(front.solutions, front.found))
+    return facts(front_facts(front))
 
 
 def _losses_grid(losses: Mapping[float, Sequence[float | None]], headers: tuple[str, ...]) -> Grid:
@@ -469,7 +469,7 @@ def _proof_words(proven: Proven, ks: list[int]) -> Iterator[Part]:
     from moanon.front import shown
 
     front = proven.front
-    choices = [front.solutions.choice(row) for row in range(len(front))]
+    choices = [front.choice(row) for row in range(len(front))]
     listed = choices[:: max(1, -(-len(choices) // _MOST_ROWS))]
     if ks:
         wanted = {min((c.id for c in choices if c.measures["k"] >= k), default=0) for k in ks}

@@ -38,7 +38,7 @@ from moanon.experiment.anonymizations import KnownColumns, refuse_twice, resolve
 from moanon.experiment.baseline import settings_of
 from moanon.experiment.finished import FinishedRun
 from moanon.experiment.folder import FolderLock, make_folder
-from moanon.front.choices import attained_privacy
+from moanon.front.front import attained_privacy
 from moanon.front.landmarks import spans_decades
 from moanon.genome import Instance
 from moanon.learning.lessons import Target
@@ -394,8 +394,7 @@ class LearningRun(Outlined):
 
     def _write(self, outcome: StudyOutcome, seconds: float) -> None:
         from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-        from moanon.output.page import learning_html
-        from moanon.output.release_figures import plot_scores, plot_telling
+        from moanon.output.studies import learning_html, plot_scores, plot_telling
 
         metrics = which_tell(outcome)
         tables = dict(zip(_TABLES, (outcome.scores, outcome.releases, metrics), strict=True))

@@ -165,7 +165,7 @@ def _show(
     """Draw the seeds over each other, and write a page with the union and each of them."""
     if config.output.plots:
         from moanon.output.figure_files import write_figures  # here: matplotlib is slow
-        from moanon.output.front_figures import plot_fronts
+        from moanon.output.objective_figures import plot_fronts
 
         for eta, union in unions.items():
             named = {f"seed {seed}": each[eta].front for seed, each in runs.items()}

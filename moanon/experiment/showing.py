@@ -138,8 +138,7 @@ def write_tabs(
     on_part: OnPart | None = None,
 ) -> None:
     """Write a page with a tab for each run and its title; the rest as for `report_html`."""
-    from moanon.output.page import write_report  # here, as it is not needed for anything else
-    from moanon.output.page_data import Tab
+    from moanon.output.page import Tab, write_report  # here, as it is needed for nothing else
 
     check_page(path)
     tabs = [
@@ -193,8 +192,8 @@ def _is_order(key: yaml.Node, value: yaml.Node) -> bool:
 
 def _marks(front: Front) -> dict[int, str]:
     """The most remarkable knees of a front."""
-    knees = sorted(find_landmarks(front).knees, key=lambda knee: -knee.worth)
-    return {knee.id: "knee" for knee in knees[:_MOST_MARKS]}
+    knees = find_landmarks(front).foremost_knees()
+    return {knee.last: "knee" for knee in knees[:_MOST_MARKS]}
 
 
 def _title(run: FinishedRun, results: Path) -> str:
@@ -274,7 +273,7 @@ def draw_plane(plane: _Plane, path: Path, *, force: bool = False) -> None:
     """Draw all fronts into one file (.png, .svg, .pdf)."""
     from moanon.output.figure_files import save_one  # here: matplotlib is slow
     from moanon.output.figure_style import PAGE
-    from moanon.output.front_figures import plot_fronts
+    from moanon.output.objective_figures import plot_fronts
 
     fronts = {name: run.front for name, run in plane.runs.items()}
     draw = partial(
@@ -468,8 +467,7 @@ def write_frontier(
 ) -> list[Path]:
     """Write the table, the figure and the page of a frontier; all of them or none."""
     from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-    from moanon.output.page import frontier_html
-    from moanon.output.release_figures import plot_frontier
+    from moanon.output.studies import frontier_html, plot_frontier
 
     place = checked_path(folder, OutputError)
     if place.exists() and not place.is_dir():

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon.arrays import Ints, Values
-from moanon.atomic import part_name
+from moanon.atomic import ScratchFolder, part_name
 from moanon.data.file_form import FORMULA, NUMBER
-from moanon.ending import ScratchFolder, interrupt_with_us
 from moanon.errors import DataError
+from moanon.progress import interrupt_with_us
 
 if TYPE_CHECKING:
     import duckdb

@@ -35,7 +35,6 @@ class ReleasedFile:
 
     Attributes
     ----------
-    name : str
     table : Table
         The original.
     files : PairedFiles
@@ -48,11 +47,9 @@ class ReleasedFile:
         Which rows are suppressed.
     group_labels : array (columns, groups)
         Place of each quasi-identifier's label in its profile; -1 is a cell without a value.
-    sizes : array (groups,)
     value_counts : mapping of str to (groups, values, rows)
         Groups with the values of a sensitive column, as places, and the rows of each pair; in any
         order, and the same pair perhaps more than once.
-    notes : tuple of str
     safe : bool
         No cell would be run by a spreadsheet: apostrophes may see to that.
     """
@@ -174,12 +171,8 @@ class ReleasedFile:
     def by_key(self, key: str, codes: Mapping[str, Ints]) -> tuple[CountedRows, Ints]:
         """Each row that is not suppressed beside the one of the original that has its key.
 
-        See `by_position`.
-
-        Raises
-        ------
-        DataError
-            If the key does not tell rows apart, or the original has no row for one of the file.
+        See `by_position`. A DataError if the key is not different in all rows, or the original has
+        no row for one of the file.
         """
         signs = {"all": [*self.shown.values()], "quasi": [self.shown[name] for name in self.quasi]}
         names = self.table.known(key), self.shown[key]

@@ -327,9 +327,6 @@ class Instance(Outlined):
 
     Attributes
     ----------
-    table : Table
-    layout : Layout
-    cells : Cells
     distances : mapping of str to Domain
         Sensitive columns whose values are not all equally far apart.
     weights : mapping of str to float
@@ -484,12 +481,8 @@ class Instance(Outlined):
             The quasi-identifiers.
         distances : mapping of str to DomainSpec, optional
             Sensitive columns whose values have an order or a tree.
-        weights : mapping of str to float, optional
-            Weights of quasi-identifiers.
-        label : str, optional
-            Name of the column of class labels; it must be released as it is.
-        subpopulation_spec : SubpopulationSpec, optional
-            For measures of what a release says about large populations.
+        weights, label, subpopulation_spec
+            As the attributes; the label is named, and must be released as it is.
         """
         check_rows(table.source, table.rows)
         quasi = table.quasi
@@ -519,8 +512,8 @@ class Instance(Outlined):
     def without_meaning(cls, table: Table) -> Instance:
         """A table of which nobody knows what labels of its quasi-identifiers would mean.
 
-        One column that says nothing stands for all of them. Its rows can be grouped by what a
-        released file shows; what labels stand for, and so what was lost, is not known.
+        One column that says nothing stands for all of them: rows can be grouped by what a released
+        file shows, but what was lost is not known.
         """
         cells = Cells(
             (_ANY,),

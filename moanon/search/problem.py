@@ -147,7 +147,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             If the configuration is wrong, does not fit its data, or asks for local recodings, which
             are not made of genomes.
         """
-        from moanon.experiment.planning import read_problem  # a convenience for pymoo's users
+        from moanon.experiment.runner import read_problem  # a convenience for pymoo's users
 
         return read_problem(path, threads)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from moanon.arrays import Floats, State, part_of, prefixed
 from moanon.errors import SearchError
+from moanon.progress import OnGeneration, Progress
 from moanon.search.algorithms import MOST_GENOMES, STALLED
 from moanon.search.archive import Archive
 from moanon.search.checkpoint import PacedSaving
@@ -31,48 +32,6 @@ _MOST_IDLE = 100
 Reason = Literal[
     "generations", "evaluations", "seconds", "stall", "stalled", "exhausted", "idle", "interrupted"
 ]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is, after a generation.
-
-    Attributes
-    ----------
-    generation, evaluations : int
-    seconds : float
-        Time on the clock, over all resumptions.
-    solutions : int
-        Undominated ones found so far.
-    hypervolume : float or None
-        As last taken; None where there is none for these objectives.
-    done : float or None
-        Share of the nearest limit; None where only a stall ends it.
-    eta : float or None
-        Limit of suppression that is searched for; None where there is only one.
-    stage : str
-        What is being done: ``searching``, or a step after the search, of which `done` is the share.
-    """
-
-    generation: int
-    evaluations: int
-    seconds: float
-    solutions: int
-    hypervolume: float | None
-    done: float | None
-    eta: float | None = None
-    stage: str = "searching"
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimate of the time to the end."""
-        if not self.done:
-            return None
-        return self.seconds * (1 - self.done) / self.done
-
-
-#: Called with the progress after each generation.
-OnGeneration = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ import pytest
 
 from moanon.arrays import State
 from moanon.errors import SearchError
+from moanon.progress import Progress
 from moanon.search import checkpoint, running
 from moanon.search.algorithms import make_search
 from moanon.search.archive import Archive
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.running import Outcome, Progress, run_search
+from moanon.search.running import Outcome, run_search
 from moanon.search.search import Hypervolume, Search, Stop
 from tests.search.people import ONE_BIT, Memory, people, problem_of, settings_of
 

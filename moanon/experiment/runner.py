@@ -5,7 +5,7 @@ its counted cells and compiled layout, and nothing else: so the front of a limit
 limit, and one can be added later without touching what is there. The runner makes the fronts, and
 proves of them what comes unasked. It knows neither files nor folders: `moanon.optimize` runs it in
 memory, `Experiment` around a results folder, where what has to be saved goes to checkpoints. What
-differs between algorithms is theirs (`moanon.search.search.Search`).
+differs between algorithms is theirs (`moanon.search.running.Search`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ from moanon.genome import Instance
 from moanon.progress import OnStep, on_part
 from moanon.proofs.front_proof import FrontProof, ProofRecord, bounds_of_all, prove_within_budget
 from moanon.proofs.provable import LOCAL, why_unprovable
-from moanon.search.algorithms import ALGORITHMS, foreign_settings, make_search, room_of
+from moanon.search.algorithms import ALGORITHMS, Stop, foreign_settings, make_search, room_of
 from moanon.search.archive import Archive
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.running import OnGeneration, Outcome, Progress, run_search
-from moanon.search.search import Search, Stop
+from moanon.search.running import OnGeneration, Outcome, Progress, Search, run_search
 
 #: Machines have fewer processors than this.
 _MOST_THREADS = 1024

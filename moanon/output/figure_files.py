@@ -40,7 +40,7 @@ from moanon.output.objective_figures import (
     usual_limit,
 )
 from moanon.output.release_figures import plot_group_sizes, typical_solutions
-from moanon.search.convergence import Convergence
+from moanon.search.algorithms import Convergence
 
 #: What draws a figure, whole or by its axes.
 Drawing = Callable[[], Axes | Figure]

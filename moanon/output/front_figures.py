@@ -58,7 +58,7 @@ from moanon.output.figure_style import (
 from moanon.output.release_figures import add_insets
 
 if TYPE_CHECKING:
-    from moanon.search.convergence import Convergence
+    from moanon.search.algorithms import Convergence
 
 #: So few solutions are all named.
 _FEW = 3

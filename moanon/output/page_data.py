@@ -33,7 +33,7 @@ from moanon.measures import MEASURES, find_measure
 from moanon.measures.column_effects import column_effects, columns_before
 from moanon.measures.evaluate import OnPart
 from moanon.measures.suppression import Suppression, row_limit
-from moanon.search.convergence import Convergence
+from moanon.search.algorithms import Convergence
 
 #: Shown beside the objectives; everything else is folded away until somebody asks.
 KEY_MEASURES = ("k", "l", "loss", "entropy_loss", "gl", "sl", "suppressed", "groups")

@@ -52,7 +52,7 @@ from moanon.grouping import Grouping
 from moanon.output.figure_files import Drawing, save_one, write_figures
 from moanon.output.figure_style import COLOURS, COLUMN, INK, LABEL, SMALL, dress, new_axes
 from moanon.output.figure_style import write as write_text
-from moanon.output.release_figures import plot_comparison
+from moanon.output.studies import plot_comparison
 
 OUT = Path(__file__).parents[1] / "results" / "comparing_anonymizations"
 

@@ -70,7 +70,7 @@ from moanon.output.figure_style import (
     title,
 )
 from moanon.output.figure_style import write as write_text
-from moanon.output.release_figures import plot_telling
+from moanon.output.studies import plot_telling
 from moanon.recoding import LocalRecodings
 from moanon.release.solution import Anonymization
 from moanon.search.algorithms import Stop, make_search

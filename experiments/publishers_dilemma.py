@@ -64,8 +64,14 @@ from moanon.output.figure_style import (
     scale_axis,
     shown,
 )
-from moanon.output.front_figures import draw_tradeoff, plot_front, plot_fronts, plot_magnified
-from moanon.output.objective_figures import plot_diversity, plot_filtered, plot_limits, plot_pairs
+from moanon.output.front_figures import draw_tradeoff, plot_front, plot_magnified
+from moanon.output.objective_figures import (
+    plot_diversity,
+    plot_filtered,
+    plot_fronts,
+    plot_limits,
+    plot_pairs,
+)
 
 REPOSITORY = Path(__file__).parents[1]
 CONFIGS = REPOSITORY / "configs" / "adult"
@@ -445,8 +451,10 @@ def answers(runs: Runs) -> str:
     """The four questions of D §1 with our answers, as Markdown."""
     own, strict = runs.own["problem2"], runs.own["problem4-l"]
     frequency = runs.own["problem4-l-frequency"]
-    flats = [flat for flat in find_landmarks(own).flats if flat.cost_to <= 0.4]
-    nearly_free = max(flats, key=lambda flat: flat.worth).sentence if flats else "nothing"
+    marks = find_landmarks(own)
+    flats = [flat for flat in marks.flats if flat.cost_to <= 0.4]
+    best = max(flats, key=lambda flat: flat.worth, default=None)
+    nearly_free = "nothing" if best is None else marks.sentence(best)
     return f"""\
 # The four questions of a publisher, answered for Adult
 

@@ -72,7 +72,7 @@ def check_everywhere(front: Front, bounds: dict[str, float]) -> None:
     for name, bound in bounds.items():
         side = "at_least" if MEASURES[name].higher_is_better else "at_most"
         asked = Question.of(**{side: {name: bound}})
-        assert asked.within(front.solutions).all(), name
+        assert asked.within(front).all(), name
 
     bounded = replace(front, bounds=bounds)
     k = int(front.measures["k"][0])

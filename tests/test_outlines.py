@@ -74,7 +74,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     diagnosis = Diagnosis.read(folder / "people.csv", ("age", "size"), ("ill",))
     columns = open_source(folder / "people.csv").columns
     found: list[Any] = [
-        config, experiment, result, front, front.solutions, front.ask(max_loss=0.9), release,
+        config, experiment, result, front, front.ask(max_loss=0.9), release,
         release.write(folder / "r.csv"), release._labelling("star"), groupings,
         compare(groupings), score_grouping(groupings[0], measures), diagnosis,
         diagnosis.ask(subset=("age", "size")), diagnosis.ask(), diagnosis.ask(delta="ask"),

@@ -25,9 +25,10 @@ import typer
 from typer.core import TyperGroup
 
 from moanon import __version__
+from moanon.atomic import clear_abandoned
 from moanon.cli.printing import as_options, on_one_line
-from moanon.ending import Ending, clear_abandoned
-from moanon.errors import ImpossibleError, InfeasibleError, MoanonError, on_notice
+from moanon.errors import ImpossibleError, InfeasibleError, MoanonError
+from moanon.progress import Ending, on_notice
 
 DONE, NO = 0, 1
 _BAD_INPUT, _DEFECT, _INTERRUPTED, _PIPE_CLOSED = 2, 70, 130, 141

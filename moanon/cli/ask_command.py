@@ -85,7 +85,7 @@ def ask(
         note(dropped)
     if question.is_open:
         _show_ladders(fronts, question, as_json=as_json)
-    answers = [answer(question, front.solutions) for front in fronts.values()]
+    answers = [answer(question, front) for front in fronts.values()]
     best = best_of(answers)
     if as_json:
         _show_json(records, answers, best)
@@ -147,7 +147,7 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
     from moanon.front import ladder
     from moanon.front.asking import ladder_parts
 
-    ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
+    ladders = {path: ladder(question, front) for path, front in fronts.items()}
     code = DONE if any(ladders.values()) else NO
     if as_json:
         found: list[dict[str, object]] = []
@@ -159,7 +159,7 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
         show([f"No solution has {' and '.join(map(str, question.limits))}."])
     else:
         for path, front in fronts.items():
-            show(ladder_parts(str(path), question, front.solutions))
+            show(ladder_parts(str(path), question, front))
         show([f"Ask more closely with {', '.join(_ways_to_ask(fronts.values()))}."])
     raise typer.Exit(code)
 

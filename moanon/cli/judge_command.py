@@ -58,7 +58,7 @@ def measure(
     out: without a configuration or hierarchies, all that is about loss. A sensitive column that was
     not released is not measured, unless --sensitive names it: then by the original's values.
     """
-    from moanon.experiment.measured_release import measure_release
+    from moanon.experiment.anonymizations import measure_release
 
     found = measure_release(original, released, columns.known(sensitive), columns.stars.value)
     if as_json:
@@ -192,7 +192,7 @@ def compare(
         raise ConfigError(f"name two or more anonymizations to compare. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
         from moanon.output.figure_files import plot_ending, save_one
-        from moanon.output.release_figures import plot_comparison
+        from moanon.output.studies import plot_comparison
 
         plot_ending(plot)
     found, protected = read_anonymized(anonymized, original, known, columns.stars.value)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from moanon.experiment import Experiment
     from moanon.experiment.experiment import Result
     from moanon.experiment.finished import FinishedRun
-    from moanon.experiment.proving import ProofProgress, Proven
+    from moanon.experiment.proving import Proven
     from moanon.front import Front
-    from moanon.proofs.front_proof import ProofRecord
+    from moanon.proofs.front_proof import FrontProof, ProofRecord
 
 #: Seconds that a proof may take by default, between two lines about how far it is, and most
 #: solutions that are listed.
@@ -220,9 +220,12 @@ def _prepare(config: Config, options: _Options) -> Experiment:
 
 def _search(experiment: Experiment, *, quiet: bool) -> tuple[Result, int]:
     """Run an experiment and show its progress; also return the exit code."""
-    from moanon.progress import Interruption, show_progress
+    from moanon.progress import Ending, show_progress
 
-    with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
+    with (
+        Ending(at_once=False) as interrupted,
+        show_progress(experiment.config.name, quiet=quiet) as show,
+    ):
         result = experiment.run(show, interrupted, None if show is None else show.step)
     if result.is_cut:
         place = on_one_line(str(experiment.folder))
@@ -296,7 +299,7 @@ def _fronts(runs: Mapping[float, FinishedRun]) -> Iterator[Part]:
 def _front(front: Front) -> Iterator[str]:
     from moanon.front.choices import front_facts
 
-    return facts(front_facts(front.solutions, front.found))
+    return facts(front_facts(front))
 
 
 def _losses_grid(losses: Mapping[float, Sequence[float | None]], headers: tuple[str, ...]) -> Grid:
@@ -416,9 +419,9 @@ def prove(
     continues where it stopped, also after Ctrl-C. The same amount of work gives the same bounds.
     """
     from moanon.experiment.proving import prove_results
-    from moanon.progress import Interruption
+    from moanon.progress import Ending
 
-    with Interruption() as interrupted:
+    with Ending(at_once=False) as interrupted:
         proven = prove_results(
             results,
             data,
@@ -448,13 +451,14 @@ class _Lines:
     def __init__(self) -> None:
         self._next = time.monotonic() + _LINE_EVERY
 
-    def __call__(self, progress: ProofProgress) -> None:
+    def __call__(self, proof: FrontProof) -> None:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _LINE_EVERY
-        at = "" if progress.k is None else f", k {progress.k:,}"
+        record = proof.record()
+        at = "" if proof.current is None else f", k {proof.current:,}"
         sys.stderr.write(
-            f"proving: {progress.work:,} bounds{at}, {progress.optimal:,} of {progress.steps:,} "
+            f"proving: {record.bounds:,} bounds{at}, {record.optimal:,} of {record.steps:,} "
             "solutions proven optimal\n"
         )
         sys.stderr.flush()
@@ -465,7 +469,7 @@ def _proof_words(proven: Proven, ks: list[int]) -> Iterator[Part]:
     from moanon.front import shown
 
     front = proven.front
-    choices = [front.solutions.choice(row) for row in range(len(front))]
+    choices = [front.choice(row) for row in range(len(front))]
     listed = choices[:: max(1, -(-len(choices) // _MOST_ROWS))]
     if ks:
         wanted = {min((c.id for c in choices if c.measures["k"] >= k), default=0) for k in ks}

@@ -3,8 +3,8 @@
 - ``front``: `Front`; on disk, files of a results folder, which `Front.save` writes.
 - ``results``: whether a results folder can be used, and which fronts lie in it.
 - ``asking``: a publisher's `Question` to a front and its `Answer`, and what several limits of
-  suppression offer; ``nearby``: the near misses worth knowing; ``choices``: `Limit`, `Choice`, and
-  how values are written.
+  suppression offer; ``choices``: `Limit`, `Choice`, the near misses worth knowing, and how values
+  are written.
 - ``landmarks``: knees and flat stretches.
 
 **What is asked** (D §1, §7.4, §7.5). "What is a good value for k when one may suppress 10 % of the
@@ -38,7 +38,7 @@ listed too (D Fig. 10), and those that a loss limit raised by 1 percentage point
 from __future__ import annotations
 
 from moanon.front.asking import Answer, Question, answer, best_of, ladder
-from moanon.front.choices import Choice, Limit, Solutions, called, shown
+from moanon.front.choices import Choice, Limit, called, shown
 from moanon.front.front import Front
 
 __all__ = [
@@ -47,7 +47,6 @@ __all__ = [
     "Front",
     "Limit",
     "Question",
-    "Solutions",
     "answer",
     "best_of",
     "called",

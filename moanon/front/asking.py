@@ -18,8 +18,16 @@ import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints
 from moanon.errors import ConfigError, got
-from moanon.front.choices import Choice, Limit, Solutions, as_given, called, shown
-from moanon.front.nearby import Nearby, find_near, find_nearest
+from moanon.front.choices import (
+    Choice,
+    Limit,
+    Nearby,
+    as_given,
+    called,
+    find_near,
+    find_nearest,
+    shown,
+)
 from moanon.measures import find_measure
 from moanon.wording import Grid, Part, Worded, facts
 
@@ -128,7 +136,7 @@ class Question:
         """Whether nothing says what to make best."""
         return not (self.prefer or self.limits_loss or self.limits_privacy)
 
-    def goal(self, solutions: Solutions) -> tuple[str, ...]:
+    def goal(self, front: Front) -> tuple[str, ...]:
         """The measures to make best, the most wanted first.
 
         Raises
@@ -141,14 +149,14 @@ class Question:
                 "a question needs a limit on loss (max_loss), on privacy (min_k, min_l) or on "
                 "another measure (at_most, at_least), or what to prefer"
             )
-        return self.prefer or (solutions.privacy if self.limits_loss else (solutions.cost,))
+        return self.prefer or (front.privacy if self.limits_loss else (front.cost,))
 
-    def within(self, solutions: Solutions, *, but: Limit | None = None) -> Bools:
+    def within(self, front: Front, *, but: Limit | None = None) -> Bools:
         """Which solutions are within all limits, or all but one."""
-        inside = np.ones(len(solutions), dtype=bool)
+        inside = np.ones(len(front), dtype=bool)
         for limit in self.limits:
             if limit is not but:
-                inside &= limit.allows(solutions.column(limit.measure))
+                inside &= limit.allows(front.column(limit.measure))
         return inside
 
 
@@ -266,27 +274,27 @@ class Answer(Worded):
         }
 
 
-def answer(question: Question, solutions: Solutions) -> Answer:
+def answer(question: Question, front: Front) -> Answer:
     """Find the solution that answers a question, and what is near it."""
-    goal = question.goal(solutions)
-    choice = solutions.best(question.within(solutions), goal)
+    goal = question.goal(front)
+    choice = front.best(question.within(front), goal)
     if choice is None:
-        near = tuple(find_nearest(question, solutions))
+        near = tuple(find_nearest(question, front))
     else:
-        near = tuple(find_near(question, solutions, choice))
-    notes = (*notes_on_limits(question, solutions), *_by_chance(question, solutions))
-    order = solutions.order(goal)
-    found = Answer(question, goal, order, solutions.cost, choice, near, notes)
+        near = tuple(find_near(question, front, choice))
+    notes = (*notes_on_limits(question, front), *_by_chance(question, front))
+    order = front.order(goal)
+    found = Answer(question, goal, order, front.cost, choice, near, notes)
     return replace(found, notes=(*notes, *_warnings(found.headline)))
 
 
-def notes_on_limits(question: Question, solutions: Solutions) -> Iterator[str]:
+def notes_on_limits(question: Question, front: Front) -> Iterator[str]:
     """Say where another run would answer better.
 
     A front for one suppression limit holds what is best under it, and that mostly spends the whole
     limit; what is best under a smaller one is beaten there, and so is absent.
     """
-    rule = solutions.suppression
+    rule = front.suppression
     for limit in question.limits:
         if limit.measure != "sl" or rule.kind == "weighted-k" or limit.bound == rule.eta:
             continue
@@ -304,20 +312,20 @@ def notes_on_limits(question: Question, solutions: Solutions) -> Iterator[str]:
             )
 
 
-def _by_chance(question: Question, solutions: Solutions) -> Iterator[str]:
+def _by_chance(question: Question, front: Front) -> Iterator[str]:
     """Say which privacy was asked for that nobody searched for.
 
     Such a front holds what is best in other respects: solutions with more of this one, at a price,
     were beaten and are absent.
     """
-    ensured = dict(solutions.suppression.constraints)
+    ensured = dict(front.suppression.constraints)
     asked = [
         limit.measure
         for limit in question.limits
         if not (limit.measure in ensured and limit.allows(ensured[limit.measure]))
     ]
     for name in dict.fromkeys((*asked, *question.prefer)):
-        if not find_measure(name).privacy or solutions.searched_for(name):
+        if not find_measure(name).privacy or front.searched_for(name):
             continue
         preset = {"k": "the preset k-suppression", "l": "the preset kl-safety"}.get(name)
         other = f"{name} among its objectives or constraints"
@@ -363,54 +371,54 @@ def answers_grid(names: Sequence[str], answers: Sequence[Answer], best: int | No
     return Grid(headers, rows, right=range(1, len(headers) - 1))
 
 
-def ladder(question: Question, solutions: Solutions) -> tuple[tuple[Limit, Choice], ...]:
+def ladder(question: Question, front: Front) -> tuple[tuple[Limit, Choice], ...]:
     """Answer an open question: the most privacy under each of some limits on the cost.
 
     A limit that buys no more privacy than the one before it is left out.
     """
-    within, rungs = question.within(solutions), {}
-    for limit in _cost_limits(solutions):
-        allowed = within & limit.allows(solutions.column(limit.measure))
-        choice = solutions.best(allowed, solutions.privacy)
+    within, rungs = question.within(front), {}
+    for limit in _cost_limits(front):
+        allowed = within & limit.allows(front.column(limit.measure))
+        choice = front.best(allowed, front.privacy)
         if choice is not None and choice.id not in rungs:
             rungs[choice.id] = (limit, choice)
     return tuple(rungs.values())
 
 
-def ladder_parts(name: str, question: Question, solutions: Solutions) -> Iterator[Part]:
+def ladder_parts(name: str, question: Question, front: Front) -> Iterator[Part]:
     """Show what each cost buys; without the limits, too, where they leave little to choose from."""
-    rungs, every = ladder(question, solutions), ladder(Question(), solutions)
+    rungs, every = ladder(question, front), ladder(Question(), front)
     if len(rungs) <= max(_FEW_RUNGS, len(every) // 2) and len(rungs) < len(every):
         limits = " and ".join(map(str, question.limits))
         yield f"With {limits} {name} has little to choose from:"
-        yield _ladder_grid(solutions, rungs)
+        yield _ladder_grid(front, rungs)
         yield "Without that limit:"
         rungs = every
     else:
-        yield f"{name}: the most privacy that each {called(solutions.cost)} buys"
-    yield _ladder_grid(solutions, rungs)
-    yield from (f"note: {note}" for note in notes_on_limits(question, solutions))
+        yield f"{name}: the most privacy that each {called(front.cost)} buys"
+    yield _ladder_grid(front, rungs)
+    yield from (f"note: {note}" for note in notes_on_limits(question, front))
 
 
-def _ladder_grid(solutions: Solutions, rungs: Sequence[tuple[Limit, Choice]]) -> Grid:
-    every = (*solutions.privacy, "k", solutions.cost, "loss", "entropy_loss", "sl")
-    names = [name for name in dict.fromkeys(every) if name in solutions.measures]
+def _ladder_grid(front: Front, rungs: Sequence[tuple[Limit, Choice]]) -> Grid:
+    every = (*front.privacy, "k", front.cost, "loss", "entropy_loss", "sl")
+    names = [name for name in dict.fromkeys(every) if name in front.measures]
     side = "from" if any(limit.side == "at least" for limit, _ in rungs) else "up to"
     rows = []
     for limit, choice in rungs:
         values = (shown(name, choice.measures[name]) for name in names)
         rows.append((as_given(limit.measure, limit.bound), f"{choice.id:,}", *values))
-    headers = (f"{called(solutions.cost)} {side}", "solution", *map(called, names))
+    headers = (f"{called(front.cost)} {side}", "solution", *map(called, names))
     return Grid(headers, rows, right=range(len(headers)))
 
 
-def _cost_limits(solutions: Solutions) -> list[Limit]:
+def _cost_limits(front: Front) -> list[Limit]:
     """Round limits on what privacy is paid with, from strict to lenient."""
-    measure = find_measure(solutions.cost)
+    measure = find_measure(front.cost)
     if measure.is_share:
         bounds = [percent / 100 for percent in _RUNGS]
     else:
-        values = solutions.column(measure.name)
+        values = front.column(measure.name)
         found = np.abs(values[np.isfinite(values) & (values != 0)])
         ends = np.log10([found.min(), found.max()]) if len(found) else np.zeros(2)
         decades = range(int(np.floor(ends[0])), int(np.ceil(ends[1])) + 1)

@@ -1,63 +1,39 @@
-"""What questions are asked of: solutions, one of them, and limits; and how values are written."""
+"""What questions go by: limits, one solution, the near misses beside it; how values are written."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Floats, Outlined, Values
+from moanon.arrays import Bools, Floats, Values
 from moanon.errors import ConfigError, got
 from moanon.measures import Measure, find_measure
 from moanon.measures.loss import BOUND, optimality
 from moanon.measures.measure import LARGEST, is_number
-from moanon.measures.suppression import Suppression
-from moanon.wording import Grid, as_html
+from moanon.wording import Grid, as_html, counted
+
+if TYPE_CHECKING:
+    from moanon.front.asking import Question
+    from moanon.front.front import Front
 
 #: Percentage points by which a limit on a share is moved, one after the other.
-SLIGHTLY_SHARE = (0.01, 0.02)
+_SLIGHTLY_SHARE = (0.01, 0.02)
 #: Part by which another limit is moved, ...
-SLIGHTLY = 0.1
+_SLIGHTLY = 0.1
 #: ... and the least by which one on a distance is, whose range is about 1.
 _SLIGHTLY_FAR = 0.01
 #: Shares are compared up to this: a limit plus a percentage point has rounding in it.
-ROUNDING = 1e-12
+_ROUNDING = 1e-12
 #: Most decimals that two different numbers are written with.
 _MOST_DIGITS = 9
-#: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
-_LOSSES = {"loss", "gl", "sl"}
 
 
 # -- values ----------------------------------------------------------------------------------------
-
-
-def attained_privacy(objectives: Iterable[str]) -> tuple[str, ...]:
-    """Name what is attained of the objectives that are privacy: ``k`` for ``d1``, ``l`` for ``d2``.
-
-    Where there is none, ``k``.
-
-    >>> attained_privacy(["d1", "d2", "loss"]), attained_privacy(["t_closeness", "loss"])
-    (('k', 'l'), ('t_closeness',))
-    """
-    measures = [measure for measure in map(find_measure, objectives) if measure.privacy]
-    wanted = (measure.attained[0] if measure.attained else measure.name for measure in measures)
-    return tuple(dict.fromkeys(wanted)) or ("k",)
-
-
-def searched_cost(objectives: Iterable[str]) -> str:
-    """Name what privacy is paid with: the first objective that is no privacy.
-
-    ``loss`` where any kind of it was minimized, as D §7 does in its plots, and where there is none.
-
-    >>> searched_cost(["k", "entropy_loss"]), searched_cost(["weighted_k", "gl", "sl"])
-    ('entropy_loss', 'loss')
-    """
-    paid = [name for name in objectives if not find_measure(name).privacy]
-    return "loss" if not paid or _LOSSES & {*paid} else paid[0]
 
 
 def called(name: str) -> str:
@@ -109,7 +85,7 @@ def distinct_texts(name: str, here: float, there: float) -> tuple[str, str]:
     return pair
 
 
-# -- limits and solutions --------------------------------------------------------------------------
+# -- limits, and one solution ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -176,9 +152,9 @@ class Limit:
     def relaxed(self) -> tuple[Limit, ...]:
         """Move the limit slightly, and for a share then slightly more."""
         if self.about.is_share:
-            steps = [points + ROUNDING for points in SLIGHTLY_SHARE]
+            steps = [points + _ROUNDING for points in _SLIGHTLY_SHARE]
         else:
-            steps = [max(self._least_step, SLIGHTLY * self.bound)]
+            steps = [max(self._least_step, _SLIGHTLY * self.bound)]
         sign = 1 if self.side == "at most" else -1
         most = 1 if self.about.is_share else LARGEST
         bounds = [min(most, max(0.0, self.bound + sign * step)) for step in steps]
@@ -226,88 +202,228 @@ class Choice:
         return {"id": self.id, "measures": plain, **proven}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Solutions(Outlined):
-    """The solutions of a front, as far as questions need to know them.
+# -- near misses -----------------------------------------------------------------------------------
+
+#: From where a difference is worth telling: of a share, and of any other measure relatively.
+_NOTICEABLE_SHARE = 0.01
+_NOTICEABLE = 0.1
+#: Loss that counts as none.
+_FREE = 0.001
+#: What an answer must waste, as a share and as a part of its own cost, to be called extreme.
+_MUCH_SHARE, _MUCH = 0.1, 0.4
+#: Most balances that are listed.
+_MOST_BALANCES = 8
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A solution beside the answer.
 
     Attributes
     ----------
-    measures : mapping of str to array (solutions,)
-        Every measure, the first solution being number 1.
-    objectives : tuple of str
-        What was optimized.
-    suppression : Suppression
-        Under which rule.
-    proven : array (solutions,) or None
-        As of `moanon.front.Front`.
+    kind : str
+        ``miss``: what anybody would rather take, although it is beyond a limit. ``relaxed``: a
+        limit moved slightly. ``more``: slightly more than the least cost. ``free``: practically
+        the same cost. ``less``: slightly less privacy than the most. ``balance``: another balance
+        between the sides of privacy, within the limits; ``revealed``: the same, slightly beyond
+        the loss limit. ``nearest``: what it would take, where nothing is within the limits.
+    choice : Choice
+        The solution.
+    sentence : str
+        What is to be known about it.
     """
 
-    measures: Mapping[str, Values]
-    objectives: tuple[str, ...]
-    suppression: Suppression
-    proven: Floats | None = None
+    kind: Literal["miss", "relaxed", "more", "free", "less", "balance", "revealed", "nearest"]
+    choice: Choice
+    sentence: str
 
-    def __len__(self) -> int:
-        return len(next(iter(self.measures.values())))
 
-    def column(self, name: str) -> Values:
-        """Values of a measure, or a sentence on why there are none."""
-        if name in self.measures:
-            return self.measures[name]
-        lacks = find_measure(name).requires == "sensitive"
-        why = "its table has no sensitive column" if lacks else "it was found before there was one"
-        raise ConfigError(f"this front has no measure {name!r}: {why}")
+def find_near(question: Question, front: Front, answer: Choice) -> Iterator[Nearby]:
+    """Find what is worth knowing beside an answer; each solution once."""
+    seen = {answer.id}
+    for near in (
+        *_missed(question, front, answer),
+        *_relaxed(question, front, answer),
+        *_turned_around(question, front, answer),
+        *_balances(question, front),
+    ):
+        if near.choice.id not in seen:
+            seen.add(near.choice.id)
+            yield near
 
-    @property
-    def privacy(self) -> tuple[str, ...]:
-        """The measures that privacy means here, the more wanted first."""
-        attained = attained_privacy(self.objectives)
-        if self.suppression.kind == "kl-safety" and {*attained} <= {"k", "l"}:
-            return ("l", "k") if self.suppression.prefer == "l" else ("k", "l")
-        return attained
 
-    @property
-    def cost(self) -> str:
-        """The measure that privacy is paid with here."""
-        return searched_cost(self.objectives)
+def find_nearest(question: Question, front: Front) -> Iterator[Nearby]:
+    """Find what it would take where nothing is within the limits.
 
-    def searched_for(self, name: str) -> bool:
-        """Whether a measure was optimized; a constraint on it alone is none of that."""
-        searched = set(self.objectives)
-        if self.suppression.kind == "kl-safety":
-            searched |= {"k", "l"}
-        same = f"l_{self.suppression.diversity}"  # by another name
-        return name in searched or (name in ("l", same) and not searched.isdisjoint({"l", same}))
+    For each limit that alone is in the way, the solution that exceeds it least; if there is no such
+    limit, the solution whose worst excess is least (shares in points, other limits relatively).
+    """
+    goal = question.goal(front)
+    names = tuple(dict.fromkeys((*front.privacy, "k", front.cost, "loss", "sl")))
+    found: list[tuple[Choice | None, list[Limit]]] = []
+    for limit in question.limits:
+        values, others = front.column(limit.measure), question.within(front, but=limit)
+        if others.any():
+            closest = values[others].min() if limit.side == "at most" else values[others].max()
+            found.append((front.best(others & (values == closest), goal), [limit]))
+    if not found and len(front):
+        excess = [each.excess(front.column(each.measure)) for each in question.limits]
+        worst = np.max(excess, axis=0)
+        found.append((front.best(worst <= worst.min(), goal), list(question.limits)))
+    for choice, limits in found:
+        if choice is not None:
+            missed = [each for each in limits if not each.allows(choice.measures[each.measure])]
+            rest = [name for name in names if name not in [each.measure for each in missed]]
+            prices = " and ".join(_beyond(limit, choice) for limit in missed)
+            also = f": {choice.describe(rest)}" if rest else ""
+            yield Nearby("nearest", choice, f"{prices} would do{also}")
 
-    def order(self, goal: Sequence[str]) -> tuple[str, ...]:
-        """What decides among solutions, the first measures first: a goal, then what breaks ties."""
-        ties = (*self.privacy, self.cost, "loss", "k", "l", "weighted_k", "suppressed")
-        return (*goal, *(n for n in dict.fromkeys(ties) if n in self.measures and n not in goal))
 
-    def choice(self, row: int) -> Choice:
-        """Describe one solution."""
-        bound = None if self.proven is None else float(self.proven[row])
-        values = {name: each[row].item() for name, each in self.measures.items()}
-        return Choice(row + 1, values, bound)
+def _missed(question: Question, front: Front, answer: Choice) -> Iterator[Nearby]:
+    """What anybody would rather take than an extreme answer: slightly beyond a suppression limit.
 
-    def best(self, within: Bools, goal: Sequence[str]) -> Choice | None:
-        """Choose among some solutions; None if there are none."""
-        rows = np.flatnonzero(within)
-        if not len(rows):
-            return None
-        keys = [find_measure(name).turned(self.column(name)[rows]) for name in self.order(goal)]
-        return self.choice(int(rows[np.lexsort(keys[::-1])[0]]))
+    A run for one limit of suppression mostly spends it. Under a narrower one its front has little
+    but the ends, where nothing is left of the table or nobody is protected; those meet the limit,
+    and nobody wants them. Between what is saved and what is beyond the limit, a point of one counts
+    as a point of the other.
+    """
+    cost, goal = front.cost, question.goal(front)
+    for limit in question.limits:
+        if limit.measure not in ("sl", "suppressed") or limit.side != "at most":
+            continue
+        others, excess = question.within(front, but=limit), front.column("sl")
+        excess = np.maximum(excess - answer.measures["sl"], 0.0)
+        if goal == (cost,) and find_measure(cost).is_share:
+            paid = front.column(cost) + excess
+            found = front.best(others & (paid <= paid[others].min()), goal)
+            saved = 0.0 if found is None else answer.measures[cost] - found.measures[cost]
+            wanted = saved >= _MUCH_SHARE and saved >= _MUCH * answer.measures[cost]
+        else:
+            found = front.best(others, goal)
+            wanted = find_measure(goal[0]).privacy and _protects_nobody(
+                goal[0], answer.measures[goal[0]]
+            )
+        if found is not None and found.id != answer.id and wanted:
+            sentence = f"{_beyond(limit, found)}: {_changes(goal, found, answer)}"
+            yield Nearby("miss", found, sentence)
 
-    def undominated(self, within: Bools, names: Sequence[str]) -> list[Choice]:
-        """List those that no other beats in all the named measures; of equals the cheapest."""
-        keys = [find_measure(name).turned(self.column(name)) for name in (*names, self.cost)]
-        sides = np.stack(keys[:-1], axis=1)
-        kept: list[int] = []
-        # The best in the first measure first: whoever is beaten is so by one before.
-        for row in np.lexsort(keys[::-1]).tolist():
-            if within[row] and not (sides[kept] <= sides[row]).all(axis=1).any():
-                kept.append(row)
-        return [self.choice(row) for row in kept]
+
+def _protects_nobody(name: str, value: float) -> bool:
+    """Whether a privacy is the worst there can be: k 1, or the largest distance."""
+    measure = find_measure(name)
+    end = measure.range.low if measure.higher_is_better else measure.range.high
+    return not isinstance(end, str) and bool(measure.turned(value) >= measure.turned(end))
+
+
+def _relaxed(question: Question, front: Front, answer: Choice) -> Iterator[Nearby]:
+    """What moving one limit slightly would buy."""
+    goal = question.goal(front)
+    for limit in question.limits:
+        values, others = front.column(limit.measure), question.within(front, but=limit)
+        before = answer
+        for moved in limit.relaxed():
+            found = front.best(others & moved.allows(values), goal)
+            if found is not None and _is_noticeable(goal, found, before):
+                before = found
+                sentence = f"{_beyond(limit, found)}: {_changes(goal, found, answer)}"
+                yield Nearby("relaxed", found, sentence)
+
+
+def _turned_around(question: Question, front: Front, answer: Choice) -> Iterator[Nearby]:
+    """What slightly more loss than the least would buy, or slightly less than the most save."""
+    goal, privacy = question.goal(front), front.privacy
+    within, cost = question.within(front), (front.cost,)
+    if goal[0] == front.cost:
+        yield from _costlier(front, answer, within)
+    elif set(goal) <= set(privacy):
+        for name in goal:
+            within = within & _slightly_less(name, answer).allows(front.column(name))
+        found = front.best(within, cost)
+        if found is not None and _is_noticeable(cost, found, answer):
+            saved = _changes(cost, found, answer)
+            yield Nearby("less", found, f"{_changes(goal, found, answer)}: {saved}")
+
+
+def _slightly_less(name: str, answer: Choice) -> Limit:
+    """The limit that lets through a tenth less of a privacy, which may be a tenth more of it."""
+    value = answer.measures[name]
+    if find_measure(name).higher_is_better:
+        return Limit(name, "at least", (1 - _SLIGHTLY) * value)
+    most = (1 + _SLIGHTLY) * value  # infinite for the δ of a group that lacks a sensitive value
+    return Limit(name, "at most", min(most, 1.0 if find_measure(name).is_share else LARGEST))
+
+
+def _costlier(front: Front, answer: Choice, within: Bools) -> Iterator[Nearby]:
+    """What practically no more of the cost, and slightly more, would buy in privacy."""
+    cost, privacy, before = front.cost, front.privacy, answer
+    rise = find_measure(cost).turned(front.column(cost) - answer.measures[cost])
+    whole = 1.0 if find_measure(cost).is_share else abs(answer.measures[cost])
+    steps = _SLIGHTLY_SHARE if find_measure(cost).is_share else (_SLIGHTLY,)
+    for more in (_FREE, *steps):
+        found = front.best(within & (rise <= more * whole + _ROUNDING), privacy)
+        if found is None or not _is_noticeable(privacy, found, before):
+            continue
+        before, gains = found, _changes(privacy, found, answer)
+        price = _changes((cost,), found, answer)
+        if more == _FREE:
+            same = f" ({price})" if price else ""
+            yield Nearby("free", found, f"{gains} at practically the same{same}")
+        else:
+            yield Nearby("more", found, f"{price}: {gains}")
+
+
+def _balances(question: Question, front: Front) -> Iterator[Nearby]:
+    """Other balances between the sides of privacy, within the limits and slightly beyond."""
+    privacy, stated = front.privacy, (*front.privacy, front.cost)
+    if len(privacy) < 2 or not question.limits_loss:
+        return
+    inside = front.undominated(question.within(front), privacy)
+    for choice in inside[: _MOST_BALANCES + 1]:  # the answer itself may be among them
+        yield Nearby("balance", choice, choice.describe(stated))
+    known = {choice.id for choice in inside}
+    for limit in question.limits:
+        if limit.measure in ("loss", front.cost) and limit.side == "at most":
+            beyond = question.within(front, but=limit)
+            beyond &= limit.relaxed()[0].allows(front.column(limit.measure))
+            new = [c for c in front.undominated(beyond, privacy) if c.id not in known]
+            for choice in new[:_MOST_BALANCES]:
+                yield Nearby("revealed", choice, choice.describe(stated))
+
+
+def _is_noticeable(goal: Sequence[str], found: Choice, before: Choice) -> bool:
+    """Whether a solution is better, and in at least one measure by enough to be named."""
+    differences = [
+        (n, find_measure(n).turned(before.measures[n] - found.measures[n])) for n in goal
+    ]
+    if next((gain for _, gain in differences if gain), 0) <= 0:
+        return False
+    return any(
+        gain > 0
+        and gain + _ROUNDING
+        >= (
+            _NOTICEABLE_SHARE
+            if find_measure(name).is_share
+            else _NOTICEABLE * before.measures[name]
+        )
+        for name, gain in differences
+    )
+
+
+def _changes(names: Sequence[str], found: Choice, answer: Choice) -> str:
+    """What is different between two solutions: ``k 16 instead of 14``."""
+    pairs = [(name, found.measures[name], answer.measures[name]) for name in names]
+    return ", ".join(
+        f"{called(name)} {' instead of '.join(distinct_texts(name, here, there))}"
+        for name, here, there in pairs
+        if here != there
+    )
+
+
+def _beyond(limit: Limit, found: Choice) -> str:
+    """What a solution takes of a limit: ``loss 26.0% instead of 25%``."""
+    name, bound = limit.measure, limit.bound
+    value, _ = distinct_texts(name, found.measures[name], bound)
+    return f"{called(name)} {value} instead of {as_given(name, bound)}"
 
 
 # -- a front at a glance ---------------------------------------------------------------------------
@@ -316,25 +432,25 @@ class Solutions(Outlined):
 _MOST_ROWS = 12
 
 
-def front_sentence(solutions: Solutions) -> str:
+def front_sentence(front: Front) -> str:
     """Say how many solutions there are, and from where to where their objectives go."""
-    number = len(solutions)
+    number = len(front)
     if not number:
         return "no solutions"
     ranges = []
-    for name in solutions.objectives:
-        column = solutions.measures[name]
+    for name in front.objectives:
+        column = front.measures[name]
         least, most = shown(name, column.min()), shown(name, column.max())
         ranges.append(f"{name} {least}" if least == most else f"{name} {least} to {most}")
-    return f"{number:,} solution{'' if number == 1 else 's'}: {', '.join(ranges)}"
+    return f"{counted(number, 'solution')}: {', '.join(ranges)}"
 
 
-def front_facts(solutions: Solutions, found: int = 0) -> dict[str, str]:
+def front_facts(front: Front) -> dict[str, str]:
     """How many solutions there are, of how many found, and from where to where they go."""
-    thinned = f", thinned evenly from {found:,}" if found > len(solutions) else ""
-    facts = {"solutions": f"{len(solutions):,}{thinned}"}
-    for name in dict.fromkeys((*solutions.objectives, "k", "loss")):
-        column = solutions.measures[name]
+    thinned = f", thinned evenly from {front.found:,}" if front.found > len(front) else ""
+    facts = {"solutions": f"{len(front):,}{thinned}"}
+    for name in dict.fromkeys((*front.objectives, "k", "loss")):
+        column = front.measures[name]
         least, most = float(column.min()), float(column.max())
         digits = 0 if least == int(least) and most == int(most) else 3 if most <= 1 else 1
         style = ".1%" if find_measure(name).is_share else f",.{digits}f"
@@ -342,15 +458,15 @@ def front_facts(solutions: Solutions, found: int = 0) -> dict[str, str]:
     return facts
 
 
-def front_html(solutions: Solutions) -> str:
+def front_html(front: Front) -> str:
     """Write a front as HTML: its sentence, and solutions evenly spread over it."""
-    every = dict.fromkeys((*solutions.objectives, "k", "loss", "entropy_loss", "suppressed"))
-    names = [name for name in every if name in solutions.measures]
-    number = len(solutions)
+    every = dict.fromkeys((*front.objectives, "k", "loss", "entropy_loss", "suppressed"))
+    names = [name for name in every if name in front.measures]
+    number = len(front)
     chosen = np.unique(np.linspace(0, max(number - 1, 0), min(number, _MOST_ROWS)).round())
     rows = [
-        (str(row + 1), *(shown(name, float(solutions.measures[name][row])) for name in names))
+        (str(row + 1), *(shown(name, float(front.measures[name][row])) for name in names))
         for row in chosen.astype(int).tolist()
     ]
     more = [f"{number - len(rows):,} more between them"] if number > len(rows) else []
-    return as_html([f"Front of {front_sentence(solutions)}", Grid(("id", *names), rows), *more])
+    return as_html([f"Front of {front_sentence(front)}", Grid(("id", *names), rows), *more])

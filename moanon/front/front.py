@@ -1,7 +1,7 @@
 """Fronts: undominated solutions with all their measures.
 
 A solution is a recoding of the table, mostly a genome *and* its thresholds: the same
-generalization, with more or fewer of its small groups given up, is another solution. Its number
+generalization, with more or fewer of its small groups suppressed, is another solution. Its number
 (``id``) is its place in the order of the objectives, from 1. Every measure of a front comes from
 one evaluation of exactly these solutions, and must agree with what the search saw.
 
@@ -19,7 +19,7 @@ and bounds. All but ``run.json`` are the same bytes for the same front.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -29,11 +29,11 @@ from zipfile import BadZipFile
 import numpy as np
 
 from moanon import __version__
-from moanon.arrays import Bits, Floats, Ints, Outlined, Values
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
 from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, DataError, SearchError, got
 from moanon.front.asking import Answer, Question, answer
-from moanon.front.choices import Solutions, front_html, front_sentence
+from moanon.front.choices import Choice, front_html, front_sentence
 from moanon.front.results import (
     FORMAT,
     RECORD,
@@ -59,6 +59,33 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler and with
     from moanon.release.solution import ChosenSolution, Small
 
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
+#: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
+_LOSSES = {"loss", "gl", "sl"}
+
+
+def attained_privacy(objectives: Iterable[str]) -> tuple[str, ...]:
+    """Name what is attained of the objectives that are privacy: ``k`` for ``d1``, ``l`` for ``d2``.
+
+    Where there is none, ``k``.
+
+    >>> attained_privacy(["d1", "d2", "loss"]), attained_privacy(["t_closeness", "loss"])
+    (('k', 'l'), ('t_closeness',))
+    """
+    measures = [measure for measure in map(find_measure, objectives) if measure.privacy]
+    wanted = (measure.attained[0] if measure.attained else measure.name for measure in measures)
+    return tuple(dict.fromkeys(wanted)) or ("k",)
+
+
+def searched_cost(objectives: Iterable[str]) -> str:
+    """Name what privacy is paid with: the first objective that is no privacy.
+
+    ``loss`` where any kind of it was minimized, as D §7 does in its plots, and where there is none.
+
+    >>> searched_cost(["k", "entropy_loss"]), searched_cost(["weighted_k", "gl", "sl"])
+    ('entropy_loss', 'loss')
+    """
+    paid = [name for name in objectives if not find_measure(name).privacy]
+    return "loss" if not paid or _LOSSES & {*paid} else paid[0]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,19 +141,11 @@ class Front(Outlined):
         bounds: Mapping[str, float] | None = None,
         on_part: OnPart | None = None,
     ) -> Front:
-        """Measure solutions that are genomes, put them in order; tell `on_part` how many are done.
+        """Measure solutions that are genomes, in any order, and put them in order.
 
-        Parameters
-        ----------
-        evaluator : Evaluator
-            Of the table.
-        suppression, objectives, found, bounds
-            As the attributes; by default there are no more solutions than these, and no bounds.
-        genomes, thresholds
-            As of `GlobalRecodings`; the solutions in any order.
-        values : array (solutions, objectives), optional
-            What the search saw, turned so that smaller is better. A solution that does not measure
-            so is refused.
+        `values`, of shape (solutions, objectives), are what the search saw, turned so that smaller
+        is better; a solution that does not measure so is refused. By default there are no more
+        solutions than these, and no bounds. `on_part` is called with how many are measured.
         """
         from moanon.measures.evaluate import measure_genomes
 
@@ -153,12 +172,8 @@ class Front(Outlined):
     ) -> Front:
         """Measure any recodings of a table, grouping by grouping, and put them in order.
 
-        Parameters as of `of`; `suppression` says how diversity is counted.
-
-        Raises
-        ------
-        ConfigError
-            If an objective is not known of every solution.
+        As `of`; `suppression` says how diversity is counted. An objective that is not known of
+        every solution is refused.
         """
         from moanon.measures.evaluate import measure_groupings
 
@@ -201,11 +216,11 @@ class Front(Outlined):
         return len(self.recodings)
 
     def __repr__(self) -> str:
-        return f"Front({front_sentence(self.solutions)})"
+        return f"Front({front_sentence(self)})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return front_html(self.solutions)
+        return front_html(self)
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -239,7 +254,7 @@ class Front(Outlined):
         return self.recodings.entry(self.row(solution))
 
     def grouping(self, solution: int) -> Grouping:
-        """Group the rows as a solution does, with those groups suppressed that it gives up."""
+        """Group the rows as a solution does, with those groups suppressed that it suppresses."""
         return self.recodings.grouping(self.row(solution), self._table())
 
     def kept_sizes(self, solutions: Sequence[int] | None = None) -> list[Ints]:
@@ -305,12 +320,68 @@ class Front(Outlined):
             at_least=at_least,
             prefer=prefer,
         )
-        return answer(question, self.solutions)
+        return answer(question, self)
+
+    # -- choosing --------------------------------------------------------------------------------
+
+    def column(self, name: str) -> Values:
+        """Values of a measure, or a sentence on why there are none."""
+        if name in self.measures:
+            return self.measures[name]
+        lacks = find_measure(name).requires == "sensitive"
+        why = "its table has no sensitive column" if lacks else "it was found before there was one"
+        raise ConfigError(f"this front has no measure {name!r}: {why}")
 
     @property
-    def solutions(self) -> Solutions:
-        """The solutions as questions take them."""
-        return Solutions(self.measures, self.objectives, self.suppression, self.proven)
+    def privacy(self) -> tuple[str, ...]:
+        """The measures that privacy means here, the more wanted first."""
+        attained = attained_privacy(self.objectives)
+        if self.suppression.kind == "kl-safety" and {*attained} <= {"k", "l"}:
+            return ("l", "k") if self.suppression.prefer == "l" else ("k", "l")
+        return attained
+
+    @property
+    def cost(self) -> str:
+        """The measure that privacy is paid with here."""
+        return searched_cost(self.objectives)
+
+    def searched_for(self, name: str) -> bool:
+        """Whether a measure was optimized; a constraint on it alone is none of that."""
+        searched = set(self.objectives)
+        if self.suppression.kind == "kl-safety":
+            searched |= {"k", "l"}
+        same = f"l_{self.suppression.diversity}"  # by another name
+        return name in searched or (name in ("l", same) and not searched.isdisjoint({"l", same}))
+
+    def order(self, goal: Sequence[str]) -> tuple[str, ...]:
+        """What decides among solutions, the first measures first: a goal, then what breaks ties."""
+        ties = (*self.privacy, self.cost, "loss", "k", "l", "weighted_k", "suppressed")
+        return (*goal, *(n for n in dict.fromkeys(ties) if n in self.measures and n not in goal))
+
+    def choice(self, row: int) -> Choice:
+        """Describe one solution."""
+        bound = None if self.proven is None else float(self.proven[row])
+        values = {name: each[row].item() for name, each in self.measures.items()}
+        return Choice(row + 1, values, bound)
+
+    def best(self, within: Bools, goal: Sequence[str]) -> Choice | None:
+        """Choose among some solutions; None if there are none."""
+        rows = np.flatnonzero(within)
+        if not len(rows):
+            return None
+        keys = [find_measure(name).turned(self.column(name)[rows]) for name in self.order(goal)]
+        return self.choice(int(rows[np.lexsort(keys[::-1])[0]]))
+
+    def undominated(self, within: Bools, names: Sequence[str]) -> list[Choice]:
+        """List those that no other beats in all the named measures; of equals the cheapest."""
+        keys = [find_measure(name).turned(self.column(name)) for name in (*names, self.cost)]
+        sides = np.stack(keys[:-1], axis=1)
+        kept: list[int] = []
+        # The best in the first measure first: whoever is beaten is so by one before.
+        for row in np.lexsort(keys[::-1]).tolist():
+            if within[row] and not (sides[kept] <= sides[row]).all(axis=1).any():
+                kept.append(row)
+        return [self.choice(row) for row in kept]
 
     # -- releasing -------------------------------------------------------------------------------
 
@@ -322,7 +393,7 @@ class Front(Outlined):
         max_suppression: float | None = None,
         recursive_c: float | None = None,
     ) -> Release:
-        """Apply a solution to the rows: its genome, without exactly the groups it gives up.
+        """Apply a solution to the rows: its genome, without exactly the groups it suppresses.
 
         Its file must measure as the front says, or is not written.
 
@@ -331,9 +402,9 @@ class Front(Outlined):
         solution : int
             Its number.
         k : int, optional
-            Another threshold on the solution's staircase: give up the groups smaller than this
+            Another threshold on the solution's staircase: suppress the groups smaller than this
             instead. Those that fall short of what the solution attains in another measure of
-            groups (ℓ, t, …) or of a constraint stay given up.
+            groups (ℓ, t, …) or of a constraint stay suppressed.
         max_suppression : float, optional
             With `k`: share of rows that may be suppressed. Default: what the search allowed, which
             is any share under the rule ``weighted-k``.
@@ -437,26 +508,9 @@ class Front(Outlined):
     ) -> dict[str, Any]:
         """Write ``front.csv``, ``solutions.json`` and ``run.json`` into a folder, together.
 
-        Parameters
-        ----------
-        folder : path
-            Must exist.
-        record : mapping, optional
-            What else ``run.json`` should state.
-        texts : mapping of str to str, optional
-            More files, by name, that appear in the same move.
-        force : bool
-            Replace files that exist.
-
-        Returns
-        -------
-        dict
-            What ``run.json`` states now.
-
-        Raises
-        ------
-        OutputError
-            If a file exists and `force` is not set, or cannot be written.
+        The folder must exist. `record` is what else ``run.json`` should state; `texts` are more
+        files, by name, that appear in the same move; with `force`, files that exist are replaced.
+        Returns what ``run.json`` states now.
         """
         texts = {_TABLE: self._csv(), _SOLUTIONS: self._json(), **(texts or {})}
         written = {name: text.encode() for name, text in texts.items()}
@@ -502,13 +556,7 @@ class Front(Outlined):
 
     @classmethod
     def load(cls, folder: str | Path, instance: Instance | None = None) -> Front:
-        """Read a front from a results folder.
-
-        Parameters
-        ----------
-        folder : path
-        instance : Instance, optional
-            The table it belongs to; needed for releases only.
+        """Read a front from a results folder; the table it belongs to is for releases only.
 
         Raises
         ------
@@ -549,21 +597,10 @@ class Front(Outlined):
         record: Mapping[str, Any],
         solutions: Sequence[int] | None = None,
     ) -> Front:
-        """The same front with the table it was found on.
+        """The same front with the table it was found on, as its folder and ``run.json`` state it.
 
-        Parameters
-        ----------
-        instance : Instance
-            The table.
-        folder, record
-            Where the front was read, and its ``run.json``.
-        solutions : sequence of int, optional
-            Those whose labels are compared with what the table would show. Default: all.
-
-        Raises
-        ------
-        DataError
-            If the front was found on another table, or its columns are read otherwise now.
+        Refused if it was found on another table, or the columns are read otherwise now: the labels
+        of some solutions (default: all) are compared with what the table would show.
         """
         chosen = self.ids if solutions is None else solutions
         check_table(folder, record, self, instance, [self.row(number) for number in chosen])

@@ -14,15 +14,14 @@ because from k = 5 to 10 is as much as from 50 to 100.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, Outlined, Values
 from moanon.errors import ConfigError
-from moanon.front.choices import attained_privacy, searched_cost
-from moanon.front.front import Front
+from moanon.front.front import Front, attained_privacy, searched_cost
 from moanon.measures import find_measure
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 #: A stretch is flat where cost rises at most this much as steeply as over the whole front, ...
 _STEEPNESS = 1 / 3
-#: ... worth telling from this much privacy on, ...
+#: ... worth a word from this much privacy on, ...
 _LEAST_GAIN = 0.02
 #: ... and nearly free only if the whole of it costs no more than this share.
 _MOST_PRICE = 0.01
@@ -105,7 +104,7 @@ class TradeOff(Outlined):
         privacy : str, optional
             Default: the first objective that is privacy, as attained; ``k`` where none is.
         cost : str, optional
-            Default: what `moanon.front.choices.searched_cost` says of the objectives.
+            Default: what `moanon.front.front.searched_cost` says of the objectives.
         among : array (solutions,) of bool, optional
             Which solutions to look at. Default: all.
 
@@ -177,51 +176,21 @@ def _unit(values: Values) -> Floats:
 
 
 @dataclass(frozen=True)
-class Knee:
-    """A solution up to which privacy is cheap, and after which it is dear.
-
-    Attributes
-    ----------
-    id : int
-    privacy, cost : float
-    rise : float
-        How far the cost is on the way from the front's least (0) to its most (1).
-    before, after : float
-        What the last twentieth of the way up to here cost, and what the next one costs, on the
-        same scale.
-    bend : float
-        ``after - before``.
-    worth : float
-        How remarkable it is: its bend, times the square of the share of cost that is not yet
-        spent. Nobody chooses among solutions that leave nothing of the data.
-    """
-
-    id: int
-    privacy: float
-    cost: float
-    rise: float
-    before: float
-    after: float
-    bend: float
-    worth: float
-
-
-@dataclass(frozen=True)
-class FlatStretch:
-    """Solutions along which privacy grows and cost hardly does.
+class _Landmark:
+    """A knee, up to which privacy is cheap, or a flat stretch; the ends of a knee are the same.
 
     Attributes
     ----------
     first, last : int
         Numbers of the solutions at its ends.
     privacy_from, privacy_to, cost_from, cost_to : float
+    rise : float
+        How far the cost of the last is on the way from the front's least (0) to its most (1).
     worth : float
-        How remarkable it is: the privacy it brings beyond what its cost would buy elsewhere at a
-        third of the usual price, times the square of the share of cost that is not yet spent.
-    price : str
-        The rise in cost, such as ``0.3 %``.
-    sentence : str
-        Such as ``k from 20 to 26 for 0.3 % loss``.
+        How remarkable it is, times the square of the share of cost that is not yet spent: nobody
+        chooses among solutions that leave nothing of the data. For a knee, what the next twentieth
+        of the way costs more than the last one did; for a stretch, the privacy it brings beyond
+        what its cost would buy elsewhere at a third of the usual price.
     """
 
     first: int
@@ -230,37 +199,45 @@ class FlatStretch:
     privacy_to: float
     cost_from: float
     cost_to: float
+    rise: float
     worth: float
-    price: str
-    sentence: str
 
 
 @dataclass(frozen=True)
 class Landmarks:
-    """What is remarkable about a trade-off.
-
-    Attributes
-    ----------
-    tradeoff : TradeOff
-    knees : tuple of Knee
-    flats : tuple of FlatStretch
-        Both from the least privacy to the most.
-    """
+    """What is remarkable about a trade-off, from the least privacy to the most."""
 
     tradeoff: TradeOff
-    knees: tuple[Knee, ...]
-    flats: tuple[FlatStretch, ...]
+    knees: tuple[_Landmark, ...]
+    flats: tuple[_Landmark, ...]
+
+    def foremost_knees(self) -> list[_Landmark]:
+        """The knees, the most remarkable first."""
+        return sorted(self.knees, key=lambda knee: -knee.worth)
+
+    def price(self, flat: _Landmark) -> str:
+        """The rise in cost along a stretch, such as ``0.3 %``."""
+        rise = abs(flat.cost_to - flat.cost_from)
+        if find_measure(self.tradeoff.cost).is_share and rise < _SAME:
+            return "under 0.1 %"
+        return spell(self.tradeoff.cost, rise)
+
+    def sentence(self, flat: _Landmark) -> str:
+        """What a stretch brings, such as ``k from 20 to 26 for 0.3 % loss``."""
+        name, cost = self.tradeoff.privacy, self.tradeoff.cost
+        near, far = spell(name, flat.privacy_from), spell(name, flat.privacy_to)
+        return f"{name} from {near} to {far} for {self.price(flat)} {cost}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per landmark; the two ends of a knee are the same solution."""
+        """Return one row per landmark."""
         import pandas as pd  # here, because plots need none
 
-        rows: list[tuple[str | float, ...]] = [
-            ("knee", k.id, k.id, k.privacy, k.privacy, k.cost, k.cost, k.worth) for k in self.knees
+        kinds = {"knee": self.knees, "flat": self.flats}
+        rows = [
+            (kind, *(value for name, value in asdict(each).items() if name != "rise"))
+            for kind, found in kinds.items()
+            for each in found
         ]
-        for f in self.flats:
-            privacies = f.privacy_from, f.privacy_to
-            rows.append(("flat", f.first, f.last, *privacies, f.cost_from, f.cost_to, f.worth))
         privacy, cost = self.tradeoff.privacy, self.tradeoff.cost
         ends = (f"{privacy}_from", f"{privacy}_to", f"{cost}_from", f"{cost}_to")
         return pd.DataFrame(rows, columns=["kind", "first", "last", *ends, "worth"])
@@ -296,7 +273,17 @@ def find_landmarks(
     return Landmarks(tradeoff, tuple(_knees(part)), tuple(_flats(part)))
 
 
-def _knees(tradeoff: TradeOff) -> Iterable[Knee]:
+def _landmark(tradeoff: TradeOff, start: int, stop: int, worth: float) -> _Landmark:
+    """Describe what reaches from one place of a trade-off to another."""
+    first, last = tradeoff.ids[[start, stop]].tolist()
+    near, far = tradeoff.privacies[[start, stop]].astype(float).tolist()
+    cheap, dear = tradeoff.costs[[start, stop]].astype(float).tolist()
+    rise = float(tradeoff.rises[stop])
+    left = (1 - rise) ** 2
+    return _Landmark(first, last, near, far, cheap, dear, rise, float(worth * left))
+
+
+def _knees(tradeoff: TradeOff) -> Iterable[_Landmark]:
     if len(tradeoff) < 3:
         return
     gains, rises = tradeoff.gains, tradeoff.rises
@@ -305,45 +292,21 @@ def _knees(tradeoff: TradeOff) -> Iterable[Knee]:
     bends = np.where(low >= 0, after - before, 0)  # who starts here has come from nowhere
     bends[-1:] = 0
     starts, stops = np.searchsorted(gains, low), np.searchsorted(gains, high, side="right")
-    for i in np.flatnonzero(bends >= _LEAST_BEND):
+    for i in np.flatnonzero(bends >= _LEAST_BEND).tolist():
         if starts[i] + bends[starts[i] : stops[i]].argmax() == i:
-            yield Knee(
-                id=int(tradeoff.ids[i]),
-                privacy=float(tradeoff.privacies[i]),
-                cost=float(tradeoff.costs[i]),
-                before=float(before[i]),
-                after=float(after[i]),
-                rise=float(rises[i]),
-                bend=float(bends[i]),
-                worth=float(bends[i] * (1 - rises[i]) ** 2),
-            )
+            yield _landmark(tradeoff, i, i, bends[i])
 
 
-def _flats(tradeoff: TradeOff) -> Iterable[FlatStretch]:
-    gains, rises = tradeoff.gains, tradeoff.rises
-    scores = np.diff(gains) - np.diff(rises) / _STEEPNESS
-    name, cost = tradeoff.privacy, tradeoff.cost
+def _flats(tradeoff: TradeOff) -> Iterable[_Landmark]:
+    gains = tradeoff.gains
+    scores = np.diff(gains) - np.diff(tradeoff.rises) / _STEEPNESS
     runs = _maximal_runs(scores.tolist())
-    if find_measure(cost).is_share:
+    if find_measure(tradeoff.cost).is_share:
         parts = (_affordable(tradeoff.costs, scores, *run) for run in runs)
         runs = sorted(run for found in parts for run in found)
     for start, stop in runs:
-        if gains[stop] - gains[start] < _LEAST_GAIN:
-            continue
-        near, far = (float(tradeoff.privacies[i]) for i in (start, stop))
-        cheap, dear = (float(tradeoff.costs[i]) for i in (start, stop))
-        price = _price(cost, abs(dear - cheap))
-        yield FlatStretch(
-            first=int(tradeoff.ids[start]),
-            last=int(tradeoff.ids[stop]),
-            privacy_from=near,
-            privacy_to=far,
-            cost_from=cheap,
-            cost_to=dear,
-            worth=float(scores[start:stop].sum() * (1 - rises[stop]) ** 2),
-            price=price,
-            sentence=f"{name} from {spell(name, near)} to {spell(name, far)} for {price} {cost}",
-        )
+        if gains[stop] - gains[start] >= _LEAST_GAIN:
+            yield _landmark(tradeoff, start, stop, scores[start:stop].sum())
 
 
 def _affordable(costs: Values, scores: Floats, start: int, stop: int) -> Iterable[tuple[int, int]]:
@@ -363,12 +326,6 @@ def _affordable(costs: Values, scores: Floats, start: int, stop: int) -> Iterabl
     for left, right in ((start, first), (last, stop)):
         if right > left:
             yield from _affordable(costs, scores, left, right)
-
-
-def _price(cost: str, rise: float) -> str:
-    if find_measure(cost).is_share and rise < _SAME:
-        return "under 0.1 %"
-    return spell(cost, rise)
 
 
 def _maximal_runs(scores: list[float]) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, OutputError
 from moanon.front import Front
-from moanon.front.choices import attained_privacy
+from moanon.front.front import attained_privacy
 from moanon.front.landmarks import TradeOff
 from moanon.measures.evaluate import OnPart
 from moanon.output.figure_style import lay_out, percent_text, pin_labels, problem_words, root_figure
@@ -27,25 +27,24 @@ from moanon.output.front_figures import (
     magnified_parts,
     plot_convergence,
     plot_front,
-    plot_fronts,
+    plot_group_sizes,
     plot_magnified,
+    typical_solutions,
 )
 from moanon.output.objective_figures import (
     costs_of,
     plot_diversity,
     plot_filtered,
+    plot_fronts,
     plot_limits,
     plot_pairs,
     revealing_limits,
     usual_limit,
 )
-from moanon.output.release_figures import plot_group_sizes, typical_solutions
 from moanon.search.algorithms import Convergence
 
 #: What draws a figure, whole or by its axes.
 Drawing = Callable[[], Axes | Figure]
-#: What draws each figure, by the name of its file.
-Figures = dict[str, Drawing]
 
 #: What figures of a front are written as.
 _FORMATS = ("png", "svg")
@@ -88,31 +87,8 @@ def write_plots(
       loss reveals (D Fig. 11);
     - a search whose course is known: ``convergence``.
 
-    Parameters
-    ----------
-    front : Front
-        With its table; without it, group sizes are left out.
-    folder : path
-        Made if it does not exist. Figures of the same names in it are replaced.
-    name : str
-        What to call the front above its figures.
-    formats : sequence of {"png", "svg"}
-    convergence : Convergence, optional
-        How the search went.
-    on_part : callable, optional
-        Called with the number of figures drawn so far, and of all.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    ConfigError
-        If a format is unknown.
-    OutputError
-        If a file cannot be written; then none is.
+    Without its table, group sizes are left out. `name` is what to call the front above its figures;
+    the rest is as for `write_figures`.
     """
     words = (name, problem_words(front))
     figures = _figures_of(front, words)
@@ -131,15 +107,10 @@ def write_eta_plots(
     """Draw fronts of several limits η in one plot, and write the figures to a folder.
 
     ``etas`` shows the first privacy objective; there is an ``etas-NAME`` for each further one.
-    `fronts` has the front of each limit; the other parameters are those of `write_plots`.
-
-    Raises
-    ------
-    ConfigError, OutputError
-        As for `write_figures`; also if there is no front, or they differ in their measures.
+    Refused if there is no front, or they differ in their measures.
     """
     ordered = {percent_text(eta): fronts[eta] for eta in sorted(fronts)}
-    figures: Figures = {}
+    figures: dict[str, Drawing] = {}
     names = attained_privacy(next(iter(ordered.values())).objectives) if ordered else ("k",)
     for i, privacy in enumerate(names):
         draw = partial(plot_fronts, ordered, privacy=privacy, words=(name,))
@@ -147,13 +118,13 @@ def write_eta_plots(
     return write_figures(figures, folder, formats)
 
 
-def _figures_of(front: Front, words: Sequence[str]) -> Figures:
+def _figures_of(front: Front, words: Sequence[str]) -> dict[str, Drawing]:
     """Choose the figures that suit a front."""
     objectives = len(front.objectives)
     sizes = front.instance is not None
     bare = front.suppression.kind == "none" and objectives <= 2
     insets = typical_solutions(front, 2) if bare and sizes else []
-    figures: Figures = {"front": partial(plot_front, front, insets=insets, words=words)}
+    figures: dict[str, Drawing] = {"front": partial(plot_front, front, insets=insets, words=words)}
     if objectives <= 2 and len(magnified_parts(TradeOff.of(front), 2)) > 1:
         figures["magnified"] = partial(plot_magnified, front, words=words)
     if sizes and not bare:
@@ -168,9 +139,9 @@ def _figures_of(front: Front, words: Sequence[str]) -> Figures:
     return figures
 
 
-def _safety_figures(front: Front, words: Sequence[str]) -> Figures:
+def _safety_figures(front: Front, words: Sequence[str]) -> dict[str, Drawing]:
     limit = usual_limit(front)
-    figures: Figures = {"diversity": partial(plot_diversity, front, limit, words=words)}
+    figures: dict[str, Drawing] = {"diversity": partial(plot_diversity, front, limit, words=words)}
     start = min(_FIRST_LIMIT, limit)
     if not (front.measures["loss"] <= start).any():
         start = limit
@@ -190,27 +161,10 @@ def write_figures(
 ) -> list[Path]:
     """Draw figures and write them, all together; older ones of the same names are replaced.
 
-    Parameters
-    ----------
-    figures : mapping of str to callable
-        For each file name (without its ending), what draws the figure and returns it or its axes.
-    folder : path
-        Made if it does not exist.
-    formats : sequence of {"png", "svg"}
-    on_part : callable, optional
-        Called with the number of figures drawn so far, and of all.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    ConfigError
-        If a format is unknown, or there is none.
-    OutputError
-        If a file cannot be written; then none is.
+    `figures` has, for each file name (without its ending), what draws the figure and returns it or
+    its axes. The folder is made if it does not exist; `formats` are ``png`` and ``svg``. `on_part`
+    is called with the number of figures drawn so far, and of all. Returns the files; if one cannot
+    be written, none is.
     """
     for chosen in formats or ("",):
         if chosen not in _FORMATS:
@@ -238,14 +192,7 @@ def write_figures(
 def save_one(
     draw: Drawing, path: Path, *, force: bool = False, spared: Iterable[Path] = ()
 ) -> None:
-    """Draw a figure into a file whose ending says its format; files to spare are not replaced.
-
-    Raises
-    ------
-    OutputError
-        If the file exists and `force` is not set, has another ending than ``.png``, ``.svg`` and
-        ``.pdf``, or cannot be written.
-    """
+    """Draw a figure into a file whose ending says its format; files to spare are not replaced."""
     ending = plot_ending(path)
     with StagedFiles(path, force=force, spared=spared) as staged:
         save_figure(_drawn(draw), staged[path], ending[1:])

@@ -1,4 +1,4 @@
-"""Figures of three objectives and more.
+"""Figures of three objectives and more, and of several fronts over each other.
 
 Every pair of them, what is left under a limit, and k with ℓ: what can be had of both within a loss,
 and what a little more reveals.
@@ -21,40 +21,15 @@ from matplotlib.transforms import Bbox
 from moanon.arrays import Bools, Floats
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.front.choices import attained_privacy
+from moanon.front.front import attained_privacy
 from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
-from moanon.output.figure_style import (
-    BLUE,
-    COLUMN,
-    DARK_VERMILION,
-    INK,
-    PAGE,
-    PALE,
-    RASTER,
-    RING,
-    SEQUENCE,
-    VERMILION,
-    Label,
-    add_colorbar,
-    add_legend,
-    dress,
-    lay_out,
-    limit_text,
-    new_figure,
-    percent_text,
-    place_labels,
-    round_limit,
-    scale_axis,
-    short_name,
-    shown,
-    title,
-    write,
-)
+from moanon.output import figure_style as style
+from moanon.output.front_figures import draw_tradeoff
 
 _DOT: dict[str, Any] = {"marker": "o", "linestyle": "none", "markeredgewidth": 0}
-_BEST = _DOT | {"color": BLUE, "markersize": 2.4, "zorder": 3}
-_DOMINATED = _DOT | {"color": PALE, "markersize": 1.8, "zorder": 2}
+_BEST = _DOT | {"color": style.BLUE, "markersize": 2.4, "zorder": 3}
+_DOMINATED = _DOT | {"color": style.PALE, "markersize": 1.8, "zorder": 2}
 
 #: How many solutions of a filtered view are encircled.
 _RINGS = 3
@@ -65,13 +40,13 @@ _ATTAINED = ("k", "l")
 _USUAL = 0.3
 _OLD: dict[str, Any] = {
     "marker": "o",
-    "color": BLUE,
+    "color": style.BLUE,
     "markersize": 3.6,
     "markeredgewidth": 0,
     "linestyle": "none",
     "zorder": 3,
 }
-_NEW = _OLD | {"marker": "D", "color": VERMILION, "zorder": 4}
+_NEW = _OLD | {"marker": "D", "color": style.VERMILION, "zorder": 4}
 
 
 # -- pairs -----------------------------------------------------------------------------------------
@@ -94,7 +69,7 @@ def plot_pairs(front: Front, figure: Figure | None = None, *, words: Sequence[st
         raise ConfigError(f"a figure of pairs takes at least two objectives. Got {len(names)}")
     own = figure is None
     if figure is None:
-        figure = new_figure(PAGE, 0.9 + min(6.0, 2.0 * number))
+        figure = style.new_figure(style.PAGE, 0.9 + min(6.0, 2.0 * number))
     grid = figure.add_gridspec(number, number)
     for row, column in ((i, j) for i in range(number) for j in range(i + 1)):
         ax = figure.add_subplot(grid[row, column])
@@ -104,22 +79,22 @@ def plot_pairs(front: Front, figure: Figure | None = None, *, words: Sequence[st
             ax.set_ylabel("")
         if row < number - 1:
             ax.set_xlabel("")
-    title(figure, words, columns=min(number, 2))
+    style.title(figure, words, columns=min(number, 2))
     if number > 1:  # the upper right is empty
         _explain_pairs(figure)
     if own:
-        lay_out(figure)
+        style.lay_out(figure)
     return figure
 
 
 def _draw_pair(ax: Axes, front: Front, across: str, up: str, *, short: bool) -> None:
-    x, y = (shown(name, front.measures[name]) for name in (across, up))
+    x, y = (style.shown(name, front.measures[name]) for name in (across, up))
     best = np.isin(front.ids, TradeOff.of(front, across, up).ids)
-    dress(ax)
-    scale_axis(ax, "x", across, x, short=short)
-    scale_axis(ax, "y", up, y, short=short)
+    style.dress(ax)
+    style.scale_axis(ax, "x", across, x, short=short)
+    style.scale_axis(ax, "y", up, y, short=short)
     for chosen, look in ((~best, _DOMINATED), (best, _BEST)):
-        ax.plot(x[chosen], y[chosen], rasterized=len(x) >= RASTER, **look)
+        ax.plot(x[chosen], y[chosen], rasterized=len(x) >= style.RASTER, **look)
 
 
 def _explain_pairs(figure: Figure) -> None:
@@ -129,7 +104,7 @@ def _explain_pairs(figure: Figure) -> None:
     ]
     legend = figure.legend(handles=entries, loc="upper right", frameon=False, markerscale=1.8)
     for text in legend.get_texts():
-        write(text)
+        style.write(text)
 
 
 # -- under a limit -------------------------------------------------------------------------------
@@ -158,7 +133,7 @@ class _View:
         return np.asarray(self.front.measures[self.limited] <= self.limit)
 
     def values(self, name: str) -> Floats:
-        return shown(name, self.front.measures[name][self.within])
+        return style.shown(name, self.front.measures[name][self.within])
 
 
 def plot_filtered(
@@ -195,7 +170,7 @@ def plot_filtered(
             f"Got {len(costs)}"
         )
     if limits is None:
-        limits = {name: round_limit(name, front.measures[name]) for name in costs[:-3:-1]}
+        limits = {name: style.round_limit(name, front.measures[name]) for name in costs[:-3:-1]}
     views = []
     for name, limit in limits.items():
         if name not in costs:
@@ -203,14 +178,14 @@ def plot_filtered(
         views.append(_View(front, name, limit, next(cost for cost in costs if cost != name)))
     own = figure is None
     if figure is None:
-        figure = new_figure(PAGE, 2.7)
+        figure = style.new_figure(style.PAGE, 2.7)
     axes = [figure.add_subplot(1, len(views), i + 1) for i in range(len(views))]
     for i, (ax, view) in enumerate(zip(axes, views, strict=True)):
         _draw_view(ax, view)
-        said = (*(words if i == 0 else ()), limit_text(view.limited, view.limit))
-        title(ax, said, columns=len(views))
+        said = (*(words if i == 0 else ()), style.limit_text(view.limited, view.limit))
+        style.title(ax, said, columns=len(views))
     if own:
-        lay_out(figure)
+        style.lay_out(figure)
     for ax, view in zip(axes, views, strict=True):
         _encircle(ax, view)
     return figure
@@ -219,12 +194,12 @@ def plot_filtered(
 def _draw_view(ax: Axes, view: _View) -> None:
     privacy = attained_privacy(view.front.objectives)[0]
     x, y, colors = (view.values(name) for name in (privacy, view.other, view.limited))
-    dress(ax)
+    style.dress(ax)
     if not len(x):
-        write(ax.text(0.5, 0.5, "no solution", transform=ax.transAxes, ha="center"))
+        style.write(ax.text(0.5, 0.5, "no solution", transform=ax.transAxes, ha="center"))
         x, y = np.ones(1), np.zeros(1)
-    scale_axis(ax, "x", privacy, x)
-    scale_axis(ax, "y", view.other, y)
+    style.scale_axis(ax, "x", privacy, x)
+    style.scale_axis(ax, "y", view.other, y)
     if not len(colors):
         return
     order = np.argsort(-colors)  # the lowest on top
@@ -232,13 +207,13 @@ def _draw_view(ax: Axes, view: _View) -> None:
         x[order],
         y[order],
         c=colors[order],
-        cmap=SEQUENCE,
+        cmap=style.SEQUENCE,
         s=7,
         linewidths=0,
         zorder=3,
-        rasterized=len(x) >= RASTER,
+        rasterized=len(x) >= style.RASTER,
     )
-    add_colorbar([ax], points, view.limited)
+    style.add_colorbar([ax], points, view.limited)
 
 
 def _encircle(ax: Axes, view: _View) -> None:
@@ -247,18 +222,18 @@ def _encircle(ax: Axes, view: _View) -> None:
     privacy = landmarks.tradeoff.privacy
     # The loss is the sum of these two; other costs cannot be added.
     joint = " + " if {view.other, view.limited} == {"gl", "sl"} else ", "
-    foremost = sorted(landmarks.knees, key=lambda knee: -knee.worth)
-    chosen = [*landmarks.tradeoff.ids[:1].tolist(), *(knee.id for knee in foremost)]
+    knees = [knee.last for knee in landmarks.foremost_knees()]
+    chosen = [*landmarks.tradeoff.ids[:1].tolist(), *knees]
     labels = []
     for row in [number - 1 for number in dict.fromkeys(chosen)][:_RINGS]:
         values = {name: float(column[row]) for name, column in view.front.measures.items()}
-        x, y = (float(shown(name, values[name])) for name in (privacy, view.other))
-        ax.plot([x], [y], **RING)
-        costs = (f"{short_name(n)} {spell(n, values[n])}" for n in (view.other, view.limited))
-        text = f"{short_name(privacy)} {spell(privacy, values[privacy])}\n{joint.join(costs)}"
-        labels.append(Label(text, x, y, DARK_VERMILION))
+        x, y = (float(style.shown(name, values[name])) for name in (privacy, view.other))
+        ax.plot([x], [y], **style.RING)
+        costs = (f"{style.short_name(n)} {spell(n, values[n])}" for n in (view.other, view.limited))
+        text = f"{style.short_name(privacy)} {spell(privacy, values[privacy])}\n{joint.join(costs)}"
+        labels.append(style.Label(text, x, y, style.DARK_VERMILION))
     dots = np.stack([view.values(name) for name in (privacy, view.other)], axis=1)
-    place_labels(ax, labels, points=dots)
+    style.place_labels(ax, labels, points=dots)
 
 
 # -- k and l ---------------------------------------------------------------------------------------
@@ -292,7 +267,7 @@ class _Choices:
 
     def points(self, chosen: Bools) -> Floats:
         """Both measures of chosen solutions."""
-        columns = [shown(name, self.front.measures[name][chosen]) for name in self.measures]
+        columns = [style.shown(name, self.front.measures[name][chosen]) for name in self.measures]
         return np.stack(columns, axis=1)
 
 
@@ -329,17 +304,17 @@ def plot_diversity(
     sides = [_Choices(front, max_loss, measures) for front in named.values()]
     own = figure is None
     if figure is None:
-        figure = new_figure(PAGE if len(sides) > 1 else COLUMN, 2.7)
+        figure = style.new_figure(style.PAGE if len(sides) > 1 else style.COLUMN, 2.7)
     axes = _side_by_side(figure, sides)
     for i, (ax, name, choices) in enumerate(zip(axes, named, sides, strict=True)):
         _draw_choices(ax, choices, dots=False)
-        said = (*(words if i == 0 else ()), name, limit_text("loss", max_loss))
-        title(ax, said, columns=len(sides))
+        said = (*(words if i == 0 else ()), name, style.limit_text("loss", max_loss))
+        style.title(ax, said, columns=len(sides))
     _color_by_loss(axes, sides)
     if own:
-        lay_out(figure)
+        style.lay_out(figure)
     for ax, choices in zip(axes, sides, strict=True):
-        _label_best(ax, choices, choices.best, INK)
+        _label_best(ax, choices, choices.best, style.INK)
     return figure
 
 
@@ -367,20 +342,20 @@ def plot_limits(
     new = after.within & ~before.within
     own = figure is None
     if figure is None:
-        figure = new_figure(PAGE, 2.7)
+        figure = style.new_figure(style.PAGE, 2.7)
     axes = _side_by_side(figure, sides)
     for i, (ax, choices) in enumerate(zip(axes, sides, strict=True)):
         _draw_choices(ax, choices)
-        said = (*(words if i == 0 else ()), limit_text("loss", choices.max_loss))
-        title(ax, said, columns=2)
+        said = (*(words if i == 0 else ()), style.limit_text("loss", choices.max_loss))
+        style.title(ax, said, columns=2)
     axes[1].plot(*after.points(new).T, **_NEW)
-    axes[1].plot(*after.points(after.best & new).T, **RING)
+    axes[1].plot(*after.points(after.best & new).T, **style.RING)
     if own:
-        lay_out(figure)
-    _label_best(axes[0], before, before.best, INK)
-    entry = Line2D([], [], label=f"new within {percent_text(limits[1])}", **_NEW)
-    taken = add_legend(axes[1], [entry], points=after.points(after.within))
-    _label_best(axes[1], after, after.best & new, DARK_VERMILION, boxes=taken)
+        style.lay_out(figure)
+    _label_best(axes[0], before, before.best, style.INK)
+    entry = Line2D([], [], label=f"new within {style.percent_text(limits[1])}", **_NEW)
+    taken = style.add_legend(axes[1], [entry], points=after.points(after.within))
+    _label_best(axes[1], after, after.best & new, style.DARK_VERMILION, boxes=taken)
     return figure
 
 
@@ -402,25 +377,27 @@ def _scale(ax: Axes, sides: Sequence[_Choices]) -> None:
     points = np.concatenate([choices.points(choices.within) for choices in sides])
     if not len(points):
         points = np.ones((1, 2))
-    dress(ax)
+    style.dress(ax)
     ax.margins(0.12)  # for words
     across, up = sides[0].measures
-    scale_axis(ax, "x", across, points[:, 0])
-    scale_axis(ax, "y", up, points[:, 1], log=False)
+    style.scale_axis(ax, "x", across, points[:, 0])
+    style.scale_axis(ax, "y", up, points[:, 1], log=False)
 
 
 def _draw_choices(ax: Axes, choices: _Choices, *, dots: bool = True) -> None:
     if not choices.within.any():
-        write(ax.text(0.5, 0.5, "no solution", transform=ax.transAxes, ha="center"))
+        style.write(ax.text(0.5, 0.5, "no solution", transform=ax.transAxes, ha="center"))
         return
     if dots:
         ax.plot(*choices.points(choices.within).T, **_OLD)
-    ax.plot(*_frontier(choices).T, color=INK, linewidth=0.7, zorder=2)
+    ax.plot(*_frontier(choices).T, color=style.INK, linewidth=0.7, zorder=2)
 
 
 def _color_by_loss(axes: Sequence[Axes], sides: Sequence[_Choices]) -> None:
     """Draw the points in the colours of their loss, the same in all axes."""
-    found = [shown("loss", choices.front.measures["loss"][choices.within]) for choices in sides]
+    found = [
+        style.shown("loss", choices.front.measures["loss"][choices.within]) for choices in sides
+    ]
     losses = np.concatenate(found)
     if not len(losses):
         return
@@ -428,9 +405,9 @@ def _color_by_loss(axes: Sequence[Axes], sides: Sequence[_Choices]) -> None:
     for ax, choices, own in zip(axes, sides, found, strict=True):
         order = np.argsort(-own)  # the cheapest on top
         x, y = choices.points(choices.within)[order].T
-        look: dict[str, Any] = {"c": own[order], "cmap": SEQUENCE, "norm": norm}
+        look: dict[str, Any] = {"c": own[order], "cmap": style.SEQUENCE, "norm": norm}
         ax.scatter(x, y, s=12, linewidths=0, zorder=4, **look)
-    add_colorbar(axes, ScalarMappable(norm, SEQUENCE), "loss")
+    style.add_colorbar(axes, ScalarMappable(norm, style.SEQUENCE), "loss")
 
 
 def _frontier(choices: _Choices) -> Floats:
@@ -449,15 +426,15 @@ def _label_best(
     for k, ell in points.tolist():
         names = choices.measures
         text = f"({spell(names[0], k)}, {spell(names[1], ell)})"
-        labels.append(Label(text, k, ell, color, side="right"))
+        labels.append(style.Label(text, k, ell, color, side="right"))
     dots = choices.points(choices.within)
-    place_labels(ax, labels, lines=[_frontier(choices)], points=dots, boxes=boxes)
+    style.place_labels(ax, labels, lines=[_frontier(choices)], points=dots, boxes=boxes)
 
 
 def usual_limit(front: Front) -> float:
     """Return a loss to look within: 30 %, or where little is within it, what holds a quarter."""
     losses = front.measures["loss"]
-    return _USUAL if np.mean(losses <= _USUAL) >= 0.1 else round_limit("loss", losses)
+    return _USUAL if np.mean(losses <= _USUAL) >= 0.1 else style.round_limit("loss", losses)
 
 
 def revealing_limits(
@@ -472,3 +449,94 @@ def revealing_limits(
         if (after.best & (front.measures["loss"] > start)).any():
             return start, percent / 100
     return None
+
+
+# -- several fronts --------------------------------------------------------------------------------
+
+#: Marks at some of the points, so that curves also differ without their colours.
+_MARKS = ("o", "s", "^", "D", "v", "P")
+#: All points of a curve that has no more than this many, else some of them: ...
+_ALL_MARKED = 15
+#: ... along the way from the least privacy to the most.
+_PLACES = np.linspace(0, 1, 9)
+
+
+def plot_fronts(
+    fronts: Mapping[str, Front],
+    ax: Axes | None = None,
+    *,
+    privacy: str | None = None,
+    cost: str | None = None,
+    heading: str = "rows that may be suppressed",
+    ordered: bool = True,
+    size: tuple[float, float] = (style.COLUMN, 2.7),
+    words: Sequence[str] = (),
+) -> Axes:
+    """Draw several fronts in one plot: of several limits η, or of several ways to anonymize.
+
+    Solutions of two objectives that another one of the same front dominates are hollow: a baseline
+    has some, a search has none.
+
+    Parameters
+    ----------
+    fronts : mapping of str to Front
+        What each is called, and the front; the first one says which measures are drawn.
+    ax, privacy, cost, size, words
+        As for `plot_front`.
+    heading : str
+        What the names of the fronts are.
+    ordered : bool
+        Whether they are in the order of some limit, which their colours then show.
+
+    Raises
+    ------
+    ConfigError
+        If there is no front, or one of them lacks a measure.
+    """
+    if not fronts:
+        raise ConfigError("a comparison takes at least one front. Got none")
+    own = ax is None
+    if ax is None:
+        ax = style.new_axes(*size)
+    first = TradeOff.of(next(iter(fronts.values())), privacy, cost)
+    tradeoffs = [TradeOff.of(front, first.privacy, first.cost) for front in fronts.values()]
+    style.dress(ax)
+    for which, name in (("x", first.privacy), ("y", first.cost)):
+        columns = [t.privacies if which == "x" else t.costs for t in tradeoffs]
+        style.scale_axis(ax, which, name, style.shown(name, np.concatenate(columns)))  # type: ignore[arg-type]
+    style.title(ax, words)
+    curves, entries = [], []
+    for i, (label, tradeoff) in enumerate(zip(fronts, tradeoffs, strict=True)):
+        again, place = divmod(i, len(style.COLOURS))
+        look: dict[str, Any] = {
+            "color": style.SEQUENCE(0.25 + 0.75 * i / max(1, len(fronts) - 1))
+            if ordered
+            else style.COLOURS[place],
+            "marker": _MARKS[(i + again) % len(_MARKS)],  # a colour comes back with another mark
+            "markersize": 3.2,
+            "markeredgewidth": 0,
+            "linewidth": 0.9,
+        }
+        curves.append(draw_tradeoff(ax, tradeoff, color=look["color"], dots=False))
+        _mark_beaten(ax, fronts[label], tradeoff, look)
+        x, y = curves[-1][::2].T
+        marked = np.arange(len(tradeoff))
+        if len(tradeoff) > _ALL_MARKED:
+            marked = np.unique(np.abs(tradeoff.gains[:, None] - _PLACES).argmin(axis=0))
+        ax.plot(x[marked], y[marked], zorder=4, **(look | {"linestyle": "none"}))
+        entries.append(Line2D([], [], label=style.plain(label), **look))
+    if own:
+        style.lay_out(style.root_figure(ax))
+    style.add_legend(ax, entries, heading=heading, lines=curves)
+    return ax
+
+
+def _mark_beaten(ax: Axes, front: Front, tradeoff: TradeOff, look: Mapping[str, Any]) -> None:
+    """Mark solutions that are not on the stair, where no third objective keeps them."""
+    beaten = ~np.isin(front.ids, tradeoff.ids)
+    if len(front.objectives) > 2 or not beaten.any():
+        return
+    names = tradeoff.privacy, tradeoff.cost
+    x, y = (style.shown(name, front.measures[name])[beaten] for name in names)
+    hollow = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 0.6}
+    ax.plot(x, y, zorder=3, **{**look, **hollow, "markeredgecolor": look["color"]})

@@ -23,6 +23,7 @@ from moanon.arrays import Bits, Floats, State, part_of, prefixed
 from moanon.errors import SearchError
 from moanon.front import Front
 from moanon.measures.evaluate import OnPart
+from moanon.progress import OnGeneration, Progress
 from moanon.search.algorithms import (
     ALL_GENOMES,
     DEFAULT_EVALUATIONS,
@@ -304,48 +305,6 @@ def set_measured(population: Population, values: Floats, missed: Floats) -> None
 Reason = Literal[
     "generations", "evaluations", "seconds", "stall", "stalled", "exhausted", "idle", "interrupted"
 ]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is, after a generation.
-
-    Attributes
-    ----------
-    generation, evaluations : int
-    seconds : float
-        Time on the clock, over all resumptions.
-    solutions : int
-        Undominated ones found so far.
-    hypervolume : float or None
-        As last taken; None where there is none for these objectives.
-    done : float or None
-        Share of the nearest limit; None where only a stall ends it.
-    eta : float or None
-        Limit of suppression that is searched for; None where there is only one.
-    stage : str
-        What is being done: ``searching``, or a step after the search, of which `done` is the share.
-    """
-
-    generation: int
-    evaluations: int
-    seconds: float
-    solutions: int
-    hypervolume: float | None
-    done: float | None
-    eta: float | None = None
-    stage: str = "searching"
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimate of the time to the end."""
-        if not self.done:
-            return None
-        return self.seconds * (1 - self.done) / self.done
-
-
-#: Called with the progress after each generation.
-OnGeneration = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 import moanon
 from moanon.arrays import Bits, State
 from moanon.experiment import Experiment, plan
-from moanon.experiment.planning import changed
+from moanon.experiment.finished import changed
 from moanon.search.algorithms import ALGORITHMS, Algorithm
 from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import Unseen

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
-from moanon.front import Answer, Limit, Question, Solutions, answer, best_of, ladder
+from moanon.front import Answer, Front, Limit, Question, answer, best_of, ladder
 from moanon.front.asking import largest_ks, least_losses
 from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
-from tests.output.drawn import made_front
+from tests.output.drawn import front_of, made_front
 
 
 def front(
@@ -22,17 +22,17 @@ def front(
     names: tuple[str, ...] = ("k", "loss"),
     rule: Suppression | None = None,
     objectives: tuple[str, ...] | None = None,
-) -> Solutions:
+) -> Front:
     """Solutions with these measures; what is not given is suppression 0, and gl = loss."""
     columns = {name: np.array([row[i] for row in rows]) for i, name in enumerate(names)}
     columns.setdefault("k", np.ones(len(rows), dtype=np.int64))
     columns.setdefault("sl", np.zeros(len(rows)))
     columns.setdefault("gl", columns["loss"] - columns["sl"])
     columns["suppressed"] = (100 * columns["sl"]).astype(np.int64)
-    return Solutions(columns, objectives or names, rule or Suppression("limit", 0.1))
+    return front_of(columns, objectives or names, rule or Suppression("limit", 0.1))
 
 
-def ask(solutions: Solutions, **limits: Any) -> Answer:
+def ask(solutions: Front, **limits: Any) -> Answer:
     return answer(Question.of(**limits), solutions)
 
 
@@ -114,7 +114,7 @@ def test_equals_are_told_apart_by_loss_and_then_by_the_number() -> None:
 def test_what_privacy_means_depends_on_the_problem(
     rule: Suppression, objectives: tuple[str, ...], privacy: tuple[str, ...]
 ) -> None:
-    assert Solutions({}, objectives, rule).privacy == privacy
+    assert front_of({}, objectives, rule).privacy == privacy
 
 
 def test_safety_is_what_is_attained_not_the_thresholds() -> None:
@@ -201,7 +201,7 @@ def test_free_stays_within_the_other_limits() -> None:
     assert near(ask(solutions, min_k=10, max_suppression=0), "free") == {}
 
 
-def balanced() -> Solutions:
+def balanced() -> Front:
     """D Fig. 11: within 20 % (20,4) and (5,6), within 21 % also (20,5), (22,3) and (18,6)."""
     rows = [(20, 4, 0.19), (5, 6, 0.2), (4, 5, 0.2), (20, 5, 0.205), (22, 3, 0.209), (18, 6, 0.21)]
     rule = Suppression("kl-safety", 0.1, prefer="k")
@@ -319,7 +319,7 @@ def test_a_question_at_the_runs_limit_is_not_noted() -> None:
 
 def test_rows_that_stand_alone_are_noted() -> None:
     solutions = front((1, 900.0, 0.1), (3, 800.0, 0.1), names=("k", "weighted_k", "loss"))
-    mean = Solutions(solutions.measures, ("weighted_k", "loss"), Suppression("none"))
+    mean = front_of(solutions.measures, ("weighted_k", "loss"), Suppression("none"))
     (note,) = ask(mean, max_loss=0.5).notes
     assert note.startswith("k is 1: some rows of this solution are alone in their group")
     (other,) = ask(mean, max_loss=0.5, min_k=2).notes
@@ -354,7 +354,7 @@ def test_privacy_that_was_searched_for_or_ensured_is_not(
 ) -> None:
     columns = {name: np.array([3, 4]) for name in ("k", "l", "d1", "d2", "l_distinct")}
     columns |= {"loss": np.array([0.1, 0.2]), "gl": np.array([0.1, 0.2]), "sl": np.zeros(2)}
-    solutions = Solutions(columns | {"suppressed": np.zeros(2)}, objectives, rule)
+    solutions = front_of(columns | {"suppressed": np.zeros(2)}, objectives, rule)
     assert ask(solutions, min_l=2).notes == ()
 
 
@@ -453,7 +453,7 @@ shares = st.integers(0, 100).map(lambda i: i / 100)
 
 
 @given(fronts, shares)
-def test_no_solution_within_the_limits_is_better(solutions: Solutions, most: float) -> None:
+def test_no_solution_within_the_limits_is_better(solutions: Front, most: float) -> None:
     k, loss = solutions.measures["k"], solutions.measures["loss"]
     found = ask(solutions, max_loss=most)
     if found.choice is None:
@@ -464,7 +464,7 @@ def test_no_solution_within_the_limits_is_better(solutions: Solutions, most: flo
 
 
 @given(fronts, st.integers(1, 45))
-def test_no_solution_with_the_privacy_loses_less(solutions: Solutions, least: int) -> None:
+def test_no_solution_with_the_privacy_loses_less(solutions: Front, least: int) -> None:
     k, loss = solutions.measures["k"], solutions.measures["loss"]
     found = ask(solutions, min_k=least)
     if found.choice is None:
@@ -474,7 +474,7 @@ def test_no_solution_with_the_privacy_loses_less(solutions: Solutions, least: in
 
 
 @given(fronts, shares)
-def test_near_misses_are_beyond_the_limit_and_better(solutions: Solutions, most: float) -> None:
+def test_near_misses_are_beyond_the_limit_and_better(solutions: Front, most: float) -> None:
     found = ask(solutions, max_loss=most)
     for each in found.near:
         if each.kind == "relaxed":
@@ -489,7 +489,7 @@ def test_near_misses_are_beyond_the_limit_and_better(solutions: Solutions, most:
 
 
 @given(fronts, shares)
-def test_a_limit_moved_slightly_allows_all_it_did(solutions: Solutions, bound: float) -> None:
+def test_a_limit_moved_slightly_allows_all_it_did(solutions: Front, bound: float) -> None:
     loss = solutions.measures["loss"]
     for side in ("at most", "at least"):
         limit = Limit("loss", side, bound)  # type: ignore[arg-type]
@@ -625,7 +625,7 @@ def test_plain_values_have_no_infinity() -> None:
 # -- what privacy is paid with ---------------------------------------------------------------------
 
 
-def by_another_cost() -> Solutions:
+def by_another_cost() -> Front:
     """A run for another cost, the least of which is not the least loss."""
     return front(
         (5, 0.30, 0.10),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
-from moanon.front.choices import attained_privacy
+from moanon.front.front import attained_privacy
 from moanon.front.landmarks import (
     TradeOff,
     _maximal_runs,
@@ -149,10 +149,7 @@ def test_a_knee_is_where_privacy_becomes_dear() -> None:
     loss = np.where(k <= 150, 0.001 * (k - 100), 0.05 + 0.019 * (k - 150))
     (knee,) = find_landmarks(made_front(k=k, loss=loss)).knees
     # A twentieth of the way is 5 steps: 5 * 0.1 % behind, 5 * 1.9 % ahead; the whole loss is 1.
-    assert (knee.id, knee.privacy) == (51, 150)
-    assert knee.before == pytest.approx(0.005)
-    assert knee.after == pytest.approx(0.095)
-    assert knee.bend == pytest.approx(0.09)
+    assert (knee.first, knee.last, knee.privacy_to) == (51, 51, 150)
     assert knee.rise == pytest.approx(0.05)
     assert knee.worth == pytest.approx(0.09 * 0.95**2)
 
@@ -184,9 +181,9 @@ def test_too_little_to_see_anything(k: list[int], loss: list[float]) -> None:
 
 def test_a_flat_stretch_says_what_it_brings_for_what() -> None:
     front = made_front(k=[1, 20, 26, 60], loss=[0.0, 0.5, 0.503, 1.0])
-    (flat,) = find_landmarks(front).flats
-    assert flat.sentence == "k from 20 to 26 for 0.3 % loss"
-    assert (flat.first, flat.last, flat.price) == (2, 3, "0.3 %")
+    (flat,) = (landmarks := find_landmarks(front)).flats
+    assert landmarks.sentence(flat) == "k from 20 to 26 for 0.3 % loss"
+    assert (flat.first, flat.last, landmarks.price(flat)) == (2, 3, "0.3 %")
     # Privacy runs over log 60. The stretch has log(26/20)/log(60) = 0.0641 of it, for 0.003 of the
     # cost: 0.0641 - 3 * 0.003, times the square of the cost not yet spent, 0.497.
     assert flat.worth == pytest.approx((np.log(26 / 20) / np.log(60) - 0.009) * 0.497**2)
@@ -194,8 +191,8 @@ def test_a_flat_stretch_says_what_it_brings_for_what() -> None:
 
 def test_a_price_is_never_nothing() -> None:
     front = made_front(k=[1, 20, 26, 60], loss=[0.0, 0.5, 0.5001, 1.0])
-    (flat,) = find_landmarks(front).flats
-    assert flat.sentence == "k from 20 to 26 for under 0.1 % loss"
+    (flat,) = (landmarks := find_landmarks(front)).flats
+    assert landmarks.sentence(flat) == "k from 20 to 26 for under 0.1 % loss"
 
 
 def test_a_step_of_little_privacy_is_no_stretch() -> None:
@@ -252,7 +249,7 @@ def test_landmarks_are_looked_for_where_publishers_choose() -> None:
     bend = np.maximum(0, np.log(k / 100))
     loss = 0.01 * np.log(k) + 0.05 * bend + 0.2 * np.maximum(0, np.log(k / 5000))
     landmarks = find_landmarks(made_front(k=k, loss=loss))
-    assert [80 <= knee.privacy <= 120 for knee in landmarks.knees] == [True]
+    assert [80 <= knee.privacy_to <= 120 for knee in landmarks.knees] == [True]
     assert all(2 <= flat.privacy_from < flat.privacy_to <= 500 for flat in landmarks.flats)
 
 

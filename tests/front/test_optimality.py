@@ -40,7 +40,7 @@ def test_a_frame_tells_bounds_and_gaps(proven: Front) -> None:
 
 def test_a_front_without_a_proof_has_no_such_columns(front: Front) -> None:
     assert not {"bound", "gap"} & {*front.to_frame().columns}
-    assert front.solutions.choice(0).optimality == ""
+    assert front.choice(0).optimality == ""
 
 
 def test_an_answer_says_how_far_its_solution_can_be_from_the_optimum(proven: Front) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from moanon.arrays import Values
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
@@ -30,16 +31,17 @@ def made_front(
     columns.setdefault("weighted_k", np.linspace(1, 1000, number))
     columns.setdefault("suppressed", np.zeros(number, dtype=np.int64))
     ordered = {name: columns[name] for name in objectives} | columns
-    rule = rule or Suppression("limit", 0.1)
+    return front_of(ordered, tuple(objectives), rule or Suppression("limit", 0.1))
+
+
+def front_of(
+    columns: Mapping[str, Values], objectives: tuple[str, ...], rule: Suppression
+) -> Front:
+    """A front with these measures alone."""
+    number = len(next(iter(columns.values()), ()))
     genomes, thresholds = np.zeros((number, 3), np.uint8), np.ones((number, 2), np.int64)
-    return Front(
-        tuple(objectives),
-        rule,
-        GlobalRecodings(genomes, thresholds, rule),
-        ordered,
-        tuple({} for _ in range(number)),
-        number,
-    )
+    recodings = GlobalRecodings(genomes, thresholds, rule)
+    return Front(objectives, rule, recodings, columns, tuple({} for _ in range(number)), number)
 
 
 Point = tuple[float, float]

@@ -10,7 +10,7 @@ import pytest
 from moanon.compare import Comparison, compare
 from moanon.errors import OutputError
 from moanon.output.figure_files import plot_ending, save_one
-from moanon.output.release_figures import plot_comparison
+from moanon.output.studies import plot_comparison
 from tests.compare.source import anonymized
 
 PROPERTIES = ("size", "sensitive_share", "utility")

@@ -24,14 +24,14 @@ from moanon.output.figure_style import (
     root_figure,
     scale_numbers,
 )
-from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified
+from moanon.output.front_figures import plot_front, plot_group_sizes, plot_magnified
 from moanon.output.objective_figures import (
     plot_diversity,
     plot_filtered,
+    plot_fronts,
     plot_limits,
     plot_pairs,
 )
-from moanon.output.release_figures import plot_group_sizes
 from tests.output.drawn import Point, made_front
 from tests.search.people import found_front
 

@@ -13,7 +13,8 @@ from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.front.landmarks import TradeOff
 from moanon.output.figure_style import COLOURS
-from moanon.output.front_figures import magnified_parts, plot_front, plot_fronts, plot_magnified
+from moanon.output.front_figures import magnified_parts, plot_front, plot_magnified
+from moanon.output.objective_figures import plot_fronts
 from tests.output.drawn import made_front, markers, words
 
 # -- a front -------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ import pytest
 
 from moanon.learning.lessons import Target
 from moanon.learning.study import Study, StudyOutcome, which_tell
-from moanon.output.page import learning_html
-from moanon.output.release_figures import plot_scores, plot_telling
+from moanon.output.studies import learning_html, plot_scores, plot_telling
 from tests.learning.patients import instance_of, mondrian, patients_frame, studied
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from moanon.front import Front
 from moanon.grouping import Grouping
 from moanon.measures.suppression import Suppression
-from moanon.output.page_data import (
+from moanon.output.page import (
     MAX_STEPS,
     Tab,
     facts_of,

@@ -2,7 +2,7 @@
 
 const PICTURE = { width: 380, height: 176, left: 46, right: 20, top: 8, bottom: 36 };
 
-/** Rows in groups up to each size, from the list of steps (see size_steps in page_data.py). */
+/** Rows in groups up to each size, from the list of steps (see size_steps in page.py). */
 function cumulative(listed) {
   const steps = [];
   let size = 0;

@@ -1,54 +1,32 @@
-"""Figures of releases: their group sizes, and several of one table against each other.
+"""Studies of several releases of one table: their figures and pages.
 
-- `plot_group_sizes`: how many rows hide among how many others (insets of D Fig. 6);
 - `plot_comparison`: property vectors, and who gains by which release;
-- `plot_frontier`: privacy loss against utility loss, with the efficient frontier (L Fig. 2);
-- `plot_scores`, `plot_telling`: what models still learn, and which losses predict that.
+- `plot_frontier`, `frontier_html`: privacy loss against utility loss, with the efficient frontier
+  (L Fig. 2);
+- `plot_scores`, `plot_telling`, `learning_html`: what models still learn, and which losses predict
+  that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import html
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter, SymmetricalLogLocator
-from matplotlib.transforms import Bbox
 
+from moanon import __version__
 from moanon.arrays import Floats
-from moanon.front import Front
-from moanon.front.landmarks import TradeOff, find_landmarks, spell
-from moanon.output.figure_style import (
-    BLUE,
-    COLOURS,
-    COLUMN,
-    FAINT,
-    GREY,
-    INK,
-    LABEL,
-    PAGE,
-    SEQUENCE,
-    SMALL,
-    add_legend,
-    dress,
-    find_room,
-    lay_out,
-    new_axes,
-    new_figure,
-    plain,
-    root_figure,
-    scale_axis,
-    scale_numbers,
-    short_name,
-    shown,
-    title,
-    write,
-)
-from moanon.output.page import SCORE_WORDS
+from moanon.output import figure_style as style
+from moanon.output.page import as_text, export_command, fill, page_html, part, program_page
+from moanon.release.bucketized import PRESENCE
+from moanon.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +38,7 @@ if TYPE_CHECKING:
 
 def _cut_in_front(text: str, most: int) -> str:
     """Shorten a long name; files of one folder differ at their ends."""
-    signs = plain(text)
+    signs = style.plain(text)
     return signs if len(signs) <= most else f"…{signs[1 - most :]}"
 
 
@@ -71,163 +49,10 @@ def _explain_above(figure: Figure, ax: Axes, columns: int) -> None:
         loc="outside upper left",
         ncols=columns,
         frameon=False,
-        fontsize=SMALL,
+        fontsize=style.SMALL,
     )
     for text in legend.get_texts():
-        write(text)
-
-
-# -- group sizes -----------------------------------------------------------------------------------
-
-#: Lines of several solutions differ in this, too.
-_SIZE_DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-#: Width and height of an inset in inches, and how much of it is around its frame: numbers, words.
-_INSET, _SURROUND = (1.15, 0.95), (0.33, 0.27, 0.05, 0.14)
-#: Knees beyond this share of the whole cost are nobody's choice.
-_AFFORDABLE = 2 / 3
-#: Letters of an inset, in points.
-_TINY = 5.5
-
-
-def plot_group_sizes(
-    front: Front,
-    solutions: int | Sequence[int],
-    ax: Axes | None = None,
-    *,
-    words: Sequence[str] = (),
-) -> Axes:
-    """Draw how the rows of solutions are spread over group sizes.
-
-    A curve is the running total of ``|E_i|``, the rows in groups of size i (D §5.1), in percent of
-    all rows. It starts at the share of rows that are suppressed. The farther to the right it rises,
-    the more others each row hides among. `solutions` are numbers of a front that has its table; by
-    default `ax` is a new figure as wide as a column; `words` are written above.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such solution, or the front was loaded without its table.
-    """
-    chosen = [solutions] if isinstance(solutions, int) else list(solutions)
-    own = ax is None
-    if ax is None:
-        ax = new_axes(COLUMN, 2.4)
-    tradeoff = TradeOff.of(front)
-    curves, entries = [], []
-    for i, solution in enumerate(chosen):
-        look: dict[str, Any] = {
-            "color": SEQUENCE(0.35 + 0.65 * i / max(1, len(chosen) - 1)),
-            "linestyle": _SIZE_DASHES[i % len(_SIZE_DASHES)],
-            "linewidth": 1.2,
-        }
-        curves.append(draw_group_sizes(ax, front, solution, **look))
-        values = (
-            f"{short_name(name)} {spell(name, float(front.measures[name][solution - 1]))}"
-            for name in (tradeoff.privacy, tradeoff.cost)
-        )
-        entries.append(Line2D([], [], label=", ".join(values), **look))
-    dress(ax)
-    scale_numbers(ax, "x", np.concatenate(curves)[:, 0])
-    write(ax.set_xlabel("group size i"), LABEL)
-    suppressed = any(front.measures["suppressed"][solution - 1] for solution in chosen)
-    where = "suppressed or in\n" if suppressed else "in "
-    write(ax.set_ylabel(f"rows {where}groups up to i (%)"), LABEL)
-    title(ax, words)
-    if own:
-        lay_out(root_figure(ax))
-    add_legend(ax, entries, lines=curves)
-    return ax
-
-
-def draw_group_sizes(ax: Axes, front: Front, solution: int, **look: Any) -> Floats:
-    """Draw the running total of one solution; return its corners."""
-    sizes, shares = _running_total(front, solution)
-    corners = np.stack([np.repeat(sizes, 2)[1:], np.repeat(shares, 2)[:-1]], axis=1)
-    ax.plot(*corners.T, zorder=3, **look)
-    ax.set_ylim(-3, 103)
-    return corners
-
-
-def add_insets(
-    ax: Axes, front: Front, tradeoff: TradeOff, solutions: Sequence[int], lines: Sequence[Floats]
-) -> tuple[list[Bbox], list[Floats]]:
-    """Draw group sizes of solutions in small, where there is room beside a trade-off.
-
-    Returns the places they take, in pixels, and the lines from them to their solutions.
-    """
-    taken: list[Bbox] = []
-    leads: list[Floats] = []
-    # From above to below, so that the lines to the solutions do not cross.
-    costs = front.measures[tradeoff.cost]
-    for solution in sorted(solutions, key=lambda number: -costs[number - 1]):
-        room = find_room(ax, *_INSET, lines=lines, boxes=taken)
-        if room is None:
-            continue
-        taken.append(room.transformed(ax.transAxes))
-        inner = _draw_inset(ax, room, front, solution)
-        names = (tradeoff.privacy, tradeoff.cost)
-        point = [float(shown(name, front.measures[name][solution - 1])) for name in names]
-        leads.append(_lead(ax, inner, point))
-    return taken, leads
-
-
-def _draw_inset(ax: Axes, room: Bbox, front: Front, solution: int) -> Bbox:
-    """Draw group sizes within a place, its numbers and words included; return the inner frame."""
-    left, low, right, top = _SURROUND
-    scale = np.array([room.width, room.height]) / _INSET
-    corners = room.min + scale * (left, low), room.max - scale * (right, top)
-    inner = Bbox(np.stack(corners))
-    small = ax.inset_axes(inner.bounds, zorder=5)
-    drawn = draw_group_sizes(small, front, solution, color=BLUE, linewidth=1)
-    dress(small)
-    scale_numbers(small, "x", drawn[:, 0])
-    small.set_yticks([0, 50, 100])
-    small.tick_params(labelsize=_TINY, pad=1.5)
-    write(small.set_xlabel("group size", labelpad=0.5), _TINY)
-    write(small.set_title("% of rows up to it", loc="left", pad=2), _TINY, GREY)
-    return inner
-
-
-def _lead(ax: Axes, inner: Bbox, point: Sequence[float]) -> Floats:
-    """Draw a line from an inset to its solution; return its ends."""
-    ax.plot(*point, "o", markerfacecolor="none", markeredgecolor=INK, markersize=6.5, zorder=6)
-    end = ax.transAxes.inverted().transform(ax.transData.transform(point))
-    start = np.clip(end, inner.min, inner.max)
-    look = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 2, "shrinkB": 3}
-    share = "axes fraction"
-    ax.annotate("", tuple(end), tuple(start), xycoords=share, textcoords=share, arrowprops=look)
-    return ax.transData.inverted().transform(ax.transAxes.transform([start, end]))
-
-
-def _running_total(front: Front, solution: int) -> tuple[Floats, Floats]:
-    """Sizes of the kept groups, and the percentage of rows suppressed or in groups up to it."""
-    (kept,) = front.kept_sizes([solution])
-    total = kept.sum() + front.measures["suppressed"][solution - 1]
-    distinct, counts = np.unique(kept, return_counts=True)
-    shares = 100 * (total - kept.sum() + np.cumsum(distinct * counts)) / total
-    # It comes from the left of the smallest group.
-    start = 100 * (total - kept.sum()) / total
-    return (
-        np.concatenate(([min(1, distinct[0])], distinct)).astype(np.float64),
-        np.concatenate(([start], shares)),
-    )
-
-
-def typical_solutions(front: Front, number: int) -> list[int]:
-    """Numbers of solutions to look at closely: the foremost affordable knees, by their privacy.
-
-    Where there are too few of them, solutions evenly spread over the way from the least privacy to
-    the most.
-    """
-    landmarks = find_landmarks(front)
-    affordable = [knee for knee in landmarks.knees if knee.rise <= _AFFORDABLE]
-    knees = sorted(affordable, key=lambda knee: -knee.worth)[:number]
-    if len(knees) == number:
-        return sorted((knee.id for knee in knees), key=landmarks.tradeoff.ids.tolist().index)
-    tradeoff = landmarks.tradeoff
-    wanted = (np.arange(number) + 0.5) / number
-    nearest = np.abs(tradeoff.gains[:, None] - wanted).argmin(axis=0)
-    return list(dict.fromkeys(tradeoff.ids[nearest].tolist()))
+        style.write(text)
 
 
 # -- comparison ------------------------------------------------------------------------------------
@@ -258,16 +83,16 @@ def plot_comparison(comparison: Comparison) -> Figure:
     much better off it is in the other anonymizations than in the first.
     """
     properties = comparison.properties
-    figure = new_figure(PAGE, 0.5 + 2.1 * len(properties))
+    figure = style.new_figure(style.PAGE, 0.5 + 2.1 * len(properties))
     axes = figure.subplots(len(properties), 2, squeeze=False)
     for (left, right), name in zip(axes, properties, strict=True):
         _draw_sorted(left, comparison, name)
         _draw_differences(right, comparison, name)
     for ax, words in zip(axes[0], ("each sorted by itself", "row by row"), strict=True):
-        write(ax.set_title(words, loc="left"), SMALL, GREY)
+        style.write(ax.set_title(words, loc="left"), style.SMALL, style.GREY)
     xwords = ("rows, the worst off first", "rows, those who lose most first")
     for ax, words in zip(axes[-1], xwords, strict=True):
-        write(ax.set_xlabel(words), LABEL)
+        style.write(ax.set_xlabel(words), style.LABEL)
     figure.align_ylabels(axes)
     _explain_above(figure, axes[0][0], 2)
     return figure
@@ -296,9 +121,13 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
     for i, lead in enumerate(leads.values(), 1):
         shares, values = _thinned(np.sort(lead))
         if len(others) == 1:  # the areas have the colours of where rows are better off
-            ax.fill_between(shares, np.maximum(values, 0), step="post", color=COLOURS[1], **_AREA)
-            ax.fill_between(shares, np.minimum(values, 0), step="post", color=COLOURS[0], **_AREA)
-            ax.plot(shares, values, color=INK, linewidth=0.8, drawstyle="steps-post")
+            ax.fill_between(
+                shares, np.maximum(values, 0), step="post", color=style.COLOURS[1], **_AREA
+            )
+            ax.fill_between(
+                shares, np.minimum(values, 0), step="post", color=style.COLOURS[0], **_AREA
+            )
+            ax.plot(shares, values, color=style.INK, linewidth=0.8, drawstyle="steps-post")
         else:
             _draw_vector(ax, shares, values, i)
     far = max(float(np.abs(lead).max()) for lead in leads.values())
@@ -309,7 +138,7 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
         ax.yaxis.set_major_locator(locator)
     elif len(others) == 1:  # the corners are for the numbers of rows
         ax.set_ylim(-1.4 * far or -1, 1.4 * far or 1)
-    ax.axhline(0, color=GREY, linewidth=0.6)
+    ax.axhline(0, color=style.GREY, linewidth=0.6)
     _dress_vector(
         ax, f"gain over {first}" if len(others) > 1 else f"gain from {first} to {others[0]}"
     )
@@ -321,8 +150,8 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
 def _write_counts(ax: Axes, count: Headcount) -> None:
     """Say in the two empty corners how many rows are better off where."""
     for letter, number, place, colour in (
-        (count.second, count.better_in_second, (0.03, 0.95), COLOURS[1]),
-        (count.first, count.better_in_first, (0.97, 0.05), COLOURS[0]),
+        (count.second, count.better_in_second, (0.03, 0.95), style.COLOURS[1]),
+        (count.first, count.better_in_first, (0.97, 0.05), style.COLOURS[0]),
     ):
         ax.annotate(
             f"{number:,} rows better off in {letter}",
@@ -330,17 +159,17 @@ def _write_counts(ax: Axes, count: Headcount) -> None:
             xycoords="axes fraction",
             ha="left" if place[0] < 0.5 else "right",
             va="top" if place[1] > 0.5 else "bottom",
-            fontsize=SMALL,
+            fontsize=style.SMALL,
             color=colour,
         )
 
 
 def _draw_vector(ax: Axes, shares: Floats, values: Floats, number: int, label: str = "") -> None:
-    again, place = divmod(number, len(COLOURS))
+    again, place = divmod(number, len(style.COLOURS))
     ax.plot(
         shares,
         values,
-        color=COLOURS[place],
+        color=style.COLOURS[place],
         linestyle=_DASHES[(place + again) % len(_DASHES)],  # a colour comes back with another dash
         linewidth=1.2,
         label=label,
@@ -365,11 +194,11 @@ def _property_words(name: str) -> str:
 
 
 def _dress_vector(ax: Axes, words: str) -> None:
-    dress(ax)
+    style.dress(ax)
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     ax.yaxis.set_major_formatter(FuncFormatter(_signed))
-    write(ax.set_ylabel(words), LABEL)
+    style.write(ax.set_ylabel(words), style.LABEL)
 
 
 def _signed(value: float, _: int | None) -> str:
@@ -392,17 +221,17 @@ def plot_frontier(frontier: Frontier, series: Sequence[str]) -> Figure:
     `series` says for each release what it belongs to; a series has one colour and shape.
     """
     asked = any(release.query_error is not None for release in frontier.releases)
-    figure = new_figure(PAGE, 3.4)
+    figure = style.new_figure(style.PAGE, 3.4)
     axes = figure.subplots(1, 2 if asked else 1, squeeze=False)[0]
     _draw_releases(axes[0], frontier, series, "u_loss", "utility loss (nats)")
-    axes[0].axhline(frontier.no_quasi, color=GREY, linewidth=0.7, linestyle=(0, (4, 3)))
+    axes[0].axhline(frontier.no_quasi, color=style.GREY, linewidth=0.7, linestyle=(0, (4, 3)))
     words = axes[0].annotate(
         "without any quasi-identifier", (1, frontier.no_quasi), xycoords=("axes fraction", "data")
     )
     words.set(ha="right", va="bottom", in_layout=False)
-    write(words, SMALL, GREY)
+    style.write(words, style.SMALL, style.GREY)
     least = sorted((release.p_loss, release.u_loss) for release in frontier.efficient)
-    axes[0].step(*zip(*least, strict=True), where="post", color=INK, linewidth=0.9, zorder=1)
+    axes[0].step(*zip(*least, strict=True), where="post", color=style.INK, linewidth=0.9, zorder=1)
     if asked:
         _draw_releases(
             axes[1], frontier, series, "query_error", "mean relative error of COUNT queries"
@@ -425,7 +254,7 @@ def _draw_releases(
         if not points:
             continue
         place = names.index(name) % len(_SHAPES)
-        colour = COLOURS[place % len(COLOURS)]
+        colour = style.COLOURS[place % len(style.COLOURS)]
         ax.plot(
             *zip(*points, strict=True),
             marker=_SHAPES[place],
@@ -434,9 +263,9 @@ def _draw_releases(
             markeredgewidth=0.8,
             markeredgecolor=colour,
             markerfacecolor=colour if method == "generalized" else "white",
-            label=plain(name if method == "generalized" else f"{name}, bucketized"),
+            label=style.plain(name if method == "generalized" else f"{name}, bucketized"),
         )
-    dress(ax)
+    style.dress(ax)
     costs = [getattr(release, cost) for release in frontier.releases]
     costs = [each for each in costs if each is not None]
     if cost == "query_error" and max(costs) > _MANY_TIMES * max(_LEAST_ERROR, min(costs)):
@@ -446,12 +275,60 @@ def _draw_releases(
         most = max(*costs, frontier.no_quasi) if cost == "u_loss" else max(costs)
         ax.set_ylim(0, 1.1 * most or 1.0)
     ax.set_xlim(0, 1.04 * max(release.p_loss for release in frontier.releases) or 1.0)
-    write(ax.set_xlabel(_PRIVACY), LABEL)
-    write(ax.set_ylabel(words), LABEL)
+    style.write(ax.set_xlabel(_PRIVACY), style.LABEL)
+    style.write(ax.set_ylabel(words), style.LABEL)
+
+
+def frontier_html(
+    frontier: Frontier, sources: Mapping[str, tuple[str, int | None]], series: Sequence[str]
+) -> str:
+    """Return the page of a frontier.
+
+    `sources` has for each release its results folder and the number of its solution, or its file
+    and None; `series` what each release belongs to.
+    """
+    return program_page(
+        f"Privacy and utility of {frontier.sensitive}",
+        "Privacy loss of individuals against utility loss for large subpopulations",
+        _frontier_data(frontier, sources, series),
+        scripts=("elements.js", "theme.js", "frontier.js"),
+        numbers="frontier.csv beside it",
+        explanation="frontier_explained.html",
+    )
+
+
+def _frontier_data(
+    frontier: Frontier, sources: Mapping[str, tuple[str, int | None]], series: Sequence[str]
+) -> dict[str, Any]:
+    releases = []
+    for release, of in zip(frontier.releases, series, strict=True):
+        source, number = sources[release.name]
+        command = None if number is None else export_command(source)
+        releases.append({**asdict(release), "command": command, "id": number, "series": of})
+    return {
+        "sensitive": frontier.sensitive,
+        "populations": frontier.populations,
+        "min_support": frontier.rule.min_support,
+        "no_quasi": frontier.no_quasi,
+        "presence": PRESENCE,
+        "releases": releases,
+    }
 
 
 # -- learning --------------------------------------------------------------------------------------
 
+#: What scores are called.
+SCORE_WORDS = {"balanced_accuracy": "balanced accuracy", "auroc": "AUROC", "log_loss": "log loss"}
+_PROTOCOLS = {
+    "raw": "Rows were held out first, and only the others were anonymized, so that this stands for "
+    "the release of all rows: global solutions with the same blocks and about the same share of "
+    "rows suppressed; local ones by the same search and baselines by the same algorithm, with k in "
+    "proportion to the rows that are left. Models learned from that and were tested with the "
+    "held-out rows as they are. The k, loss and suppressed rows of each release are those of all "
+    "rows; learning_releases.csv has every measure of what was learned from.",
+    "released": "The whole table was anonymized and then split. Models were tested with released "
+    "rows, which took part in the anonymization.",
+}
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -465,17 +342,17 @@ def plot_scores(outcome: StudyOutcome, score: str) -> Figure:
     table = outcome.scores
     models = list(outcome.study.models)
     sources = {each.name: each.source for each in outcome.study.anonymizations}
-    figure = new_figure(PAGE, 0.9 + 1.9 * len(models))
+    figure = style.new_figure(style.PAGE, 0.9 + 1.9 * len(models))
     axes = figure.subplots(len(models), 2, squeeze=False, sharey="row")
     for pair, model in zip(axes, models, strict=True):
         of_model = table[table["model"] == model]
         for ax, measure in zip(pair, ("k", "loss"), strict=True):
-            dress(ax)
+            style.dress(ax)
             _draw_original(ax, of_model, score)
             _draw_points(ax, of_model, score, measure, sources)
         guess = _draw_guess(pair, of_model, score)
-        title(pair[0], [model, guess], columns=2)
-        write(pair[0].set_ylabel(SCORE_WORDS[score]), LABEL)
+        style.title(pair[0], [model, guess], columns=2)
+        style.write(pair[0].set_ylabel(SCORE_WORDS[score]), style.LABEL)
     for column, measure in zip(axes.T, ("k", "loss"), strict=True):
         for ax in column:
             _scale_measure(ax, measure, table[measure])
@@ -490,14 +367,14 @@ def plot_telling(metrics: pd.DataFrame, score: str = "auroc") -> Figure:
     table = metrics[(metrics["score"] == score) & metrics["spearman"].notna()]
     order = table.groupby("measure")["spearman"].mean().sort_values(kind="stable").index.tolist()
     models = list(dict.fromkeys(metrics["model"]))
-    figure = new_figure(PAGE, 1.2 + 0.24 * max(len(order), 3))
+    figure = style.new_figure(style.PAGE, 1.2 + 0.24 * max(len(order), 3))
     ax = figure.add_subplot()
-    dress(ax)
-    ax.grid(visible=True, axis="x", color=FAINT, linewidth=0.5)
+    style.dress(ax)
+    ax.grid(visible=True, axis="x", color=style.FAINT, linewidth=0.5)
     for number, model in enumerate(models):
         rows = table[table["model"] == model].set_index("measure").reindex(order)
         places = np.arange(len(order)) + 0.22 * (number - (len(models) - 1) / 2)
-        colour = COLOURS[number % len(COLOURS)]
+        colour = style.COLOURS[number % len(style.COLOURS)]
         ax.hlines(places, rows["spearman_low"], rows["spearman_high"], color=colour, linewidth=1)
         ax.plot(
             rows["spearman"],
@@ -508,15 +385,19 @@ def plot_telling(metrics: pd.DataFrame, score: str = "auroc") -> Figure:
             color=colour,
             label=model,
         )
-    ax.axvline(0, color=GREY, linewidth=0.6)
+    ax.axvline(0, color=style.GREY, linewidth=0.6)
     ax.set_xlim(-1.05, 1.05)
     ax.set_yticks(range(len(order)), order)
     if not order:
-        write(ax.text(0, 0, "too few releases, or all alike", ha="center"), LABEL, GREY)
+        style.write(
+            ax.text(0, 0, "too few releases, or all alike", ha="center"), style.LABEL, style.GREY
+        )
     else:
-        ax.legend(fontsize=SMALL, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+        ax.legend(
+            fontsize=style.SMALL, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3
+        )
     words = f"Spearman's correlation with the drop of {SCORE_WORDS[score]}, over releases"
-    write(ax.set_xlabel(words), LABEL)
+    style.write(ax.set_xlabel(words), style.LABEL)
     return figure
 
 
@@ -524,9 +405,11 @@ def _draw_original(ax: Axes, table: pd.DataFrame, score: str) -> None:
     """Show where the table as it is stands."""
     repeats = table.groupby("repeat")[f"original_{score}"].first().dropna()
     if len(repeats):
-        ax.axhspan(repeats.min(), repeats.max(), color=GREY, alpha=0.12, linewidth=0)
+        ax.axhspan(repeats.min(), repeats.max(), color=style.GREY, alpha=0.12, linewidth=0)
         dashed = (0, (5, 2))
-        ax.axhline(repeats.mean(), color=INK, linewidth=0.9, linestyle=dashed, label="original")
+        ax.axhline(
+            repeats.mean(), color=style.INK, linewidth=0.9, linestyle=dashed, label="original"
+        )
 
 
 def _draw_guess(axes: Sequence[Axes], table: pd.DataFrame, score: str) -> str:
@@ -535,7 +418,7 @@ def _draw_guess(axes: Sequence[Axes], table: pd.DataFrame, score: str) -> str:
     low, high = axes[0].get_ylim()
     if low - (high - low) / 2 <= guess <= high + (high - low) / 2:
         for ax in axes:
-            ax.axhline(guess, color=GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
+            ax.axhline(guess, color=style.GREY, linewidth=0.9, linestyle=(0, (1, 1.5)))
     return f"a guess has {guess:.3f}" if np.isfinite(guess) else ""
 
 
@@ -556,7 +439,7 @@ def _draw_points(
             points["at"],
             points["mean"],
             yerr=[points["mean"] - points["min"], points["max"] - points["mean"]],
-            color=COLOURS[number % len(COLOURS)],
+            color=style.COLOURS[number % len(style.COLOURS)],
             marker=_MARKS[number % len(_MARKS)],
             markersize=3.5,
             linewidth=1.1,
@@ -569,4 +452,105 @@ def _draw_points(
 def _scale_measure(ax: Axes, measure: str, values: pd.Series[float]) -> None:
     known = values.dropna().to_numpy(dtype=np.float64)
     if len(known):
-        scale_axis(ax, "x", measure, known * (100 if measure == "loss" else 1))
+        style.scale_axis(ax, "x", measure, known * (100 if measure == "loss" else 1))
+
+
+def learning_html(
+    outcome: StudyOutcome,
+    metrics: pd.DataFrame,
+    notes: Iterable[str],
+    images: Mapping[str, bytes],
+) -> str:
+    """Return the page of a study: what can still be learned.
+
+    `metrics` is made by `moanon.learning.study.which_tell`; `images` are figures (PNG) by their
+    file names, in their order.
+    """
+    scores, balanced, correlations = (_figure(name, content) for name, content in images.items())
+    content = [
+        *_paragraphs(outcome, notes),
+        "<h2>Scores</h2>",
+        scores,
+        *_score_tables(outcome),
+        balanced,
+        "<h2>Which loss predicts it?</h2>",
+        "<p>Correlation of every loss, turned so that more is worse, with the drop of a score; 1 "
+        "means that the loss predicts the drop, 0 that it does not. Intervals are 95 % bootstrap "
+        "intervals over releases; with fewer than ten releases they say little, and where all "
+        "releases agree, so does every draw.</p>",
+        correlations,
+        *_telling_tables(metrics),
+    ]
+    heading = f"Predicting {outcome.study.target.name}"
+    places = {"title": as_text(heading), "version": __version__, "content": "\n".join(content)}
+    sheet = part("page.css") + part("learning.css")
+    return page_html(heading, fill("learning.html", places), sheet)
+
+
+def _paragraphs(outcome: StudyOutcome, notes: Iterable[str]) -> Iterator[str]:
+    study = outcome.study
+    classes = ", ".join(study.target.classes)
+    yield f"<p>{_PROTOCOLS[study.protocol]}</p>"
+    yield (
+        f"<p>{counted(len(study.anonymizations), 'release')}, {', '.join(study.models)}; "
+        f"{counted(study.repeats, 'repeat')}, {study.test_share:.0%} of the rows held out, seed "
+        f"{study.seed}. Classes: {as_text(classes)}.</p>"
+    )
+    items = [f"<li>{as_text(note)}</li>" for note in notes]
+    if items:
+        yield f"<ul>{''.join(items)}</ul>"
+
+
+def _figure(name: str, content: bytes) -> str:
+    data = b64encode(content).decode()
+    words = html.escape(name.removesuffix(".png").replace("_", " "))
+    return f'<figure><img alt="{words}" src="data:image/png;base64,{data}"></figure>'
+
+
+def _score_tables(outcome: StudyOutcome) -> Iterator[str]:
+    table = outcome.scores
+    for model in outcome.study.models:
+        of_model = table[table["model"] == model]
+        means = of_model.groupby("release", sort=False).mean(numeric_only=True)
+        first = of_model.groupby("repeat").first().mean(numeric_only=True)
+        rows = [
+            ["original", "", "", "", *(_score(first[f"original_{s}"]) for s in SCORE_WORDS)],
+            ["a guess", "", "", "", *(_score(first[f"constant_{s}"]) for s in SCORE_WORDS)],
+        ]
+        for release, mean in means.iterrows():
+            stated = [f"{mean['k']:,.0f}", f"{mean['loss']:.1%}", f"{mean['suppressed']:,.0f}"]
+            stated = [text.replace("nan", "-") for text in stated]
+            rows.append([str(release), *stated, *(_score(mean[s]) for s in SCORE_WORDS)])
+        headers = [model, "k", "loss", "suppressed", *(SCORE_WORDS[s] for s in SCORE_WORDS)]
+        yield _grid(headers, rows)
+
+
+def _telling_tables(metrics: pd.DataFrame) -> Iterator[str]:
+    table = metrics[metrics["score"] == "auroc"]
+    for model, rows in table.groupby("model", sort=False):
+        kept = rows[rows["spearman"].notna()].sort_values(
+            "spearman", ascending=False, kind="stable"
+        )
+        if kept.empty:
+            continue
+        cells = [
+            [str(row["measure"]), *(_interval(row, kind) for kind in ("spearman", "pearson"))]
+            for _, row in kept.iterrows()
+        ]
+        yield _grid([f"{model}, {SCORE_WORDS['auroc']}", "Spearman", "Pearson"], cells)
+
+
+def _interval(row: pd.Series[float], kind: str) -> str:
+    return f"{row[kind]:.2f} ({row[f'{kind}_low']:.2f} to {row[f'{kind}_high']:.2f})"
+
+
+def _score(value: float) -> str:
+    return "-" if value != value else f"{value:.4f}"
+
+
+def _grid(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{as_text(text)}</th>" for text in headers)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{as_text(text)}</td>' for text in row)}</tr>" for row in rows
+    )
+    return f'<div class="numbers"><table><thead><tr>{head}</tr></thead>{body}</table></div>'

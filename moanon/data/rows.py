@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 #: How released rows stand: as in the source, in an order that nobody can guess, in that of what is
 #: released where the source has none, or, in a table of a database, in no order.
 RowOrder = Literal["source", "shuffled", "sorted", "unordered"]
+#: How released rows are shuffled: by the system's randomness, so that no order comes again, or by a
+#: seed. Then rows are sorted by digests of it and of what they show, so that the same rows have the
+#: same order wherever they come from (`moanon.engines.duck.shuffled`).
+Shuffle = int | Literal["random"]
 #: Keys stay below this, so that one more column can be multiplied in without overflow.
 _KEY_LIMIT = 2**62
 
@@ -115,21 +119,6 @@ class RowStore(ABC):
     ) -> AbstractContextManager[Any]:
         """Write the rows that are shown into a new table of the database that they are in."""
         raise OutputError("a release goes into a table where its rows come from a database")
-
-
-@dataclass(frozen=True)
-class Shuffle:
-    """How released rows are shuffled.
-
-    Attributes
-    ----------
-    seed : int or None
-        With a seed, rows are sorted by digests of it and of what they show, so that the same rows
-        have the same order wherever they come from (`moanon.engines.duck.shuffled`). None takes
-        the system's randomness, and no order comes again.
-    """
-
-    seed: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ from moanon.arrays import Ints, Outlined
 from moanon.data.cells import check_rows
 from moanon.data.column import absent_column, did_you_mean
 from moanon.data.file_form import FileForm, FormKeys
-from moanon.data.source import likely_form
+from moanon.data.source import is_address, likely_form
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
@@ -37,7 +37,6 @@ from moanon.diagnosis.questions import (
     rule_measures,
 )
 from moanon.engines import Source, open_source
-from moanon.engines.addresses import is_address
 from moanon.errors import DataError, QuestionError
 from moanon.measures.suppression import row_limit
 

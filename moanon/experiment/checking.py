@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from moanon.arrays import Ints, Outlined
 from moanon.config import Config
-from moanon.data.cells import raw_group_sizes
-from moanon.data.coarsening import merged_before
+from moanon.data.cells import merged_values, raw_group_sizes
 from moanon.data.domain import TreeDomain
 from moanon.experiment.runner import make_problem, notes_on_table
 from moanon.genome import Instance
@@ -72,7 +71,7 @@ class _CheckedConfig(Worded, Outlined):
             shape, merged = ("", "", ""), ""
             if domain is not None:
                 shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}")
-                merged = str(merged_before(column, domain))
+                merged = merged_values(column, domain) or "nothing"
             if name in table.sensitive:
                 shape = (f"{self.instance.distance_of(name)} distance", "", "")
             yield (name, role.value, *shape, distinct, merged)

@@ -33,11 +33,9 @@ from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
-from moanon.data.domain import NOT_SHOWN, TreeDomain
-from moanon.data.source import files_behind, kept, new_key
-from moanon.data.stored_domains import domain_from, domain_record
+from moanon.data.domain import NOT_SHOWN, TreeDomain, domain_from
+from moanon.data.source import files_behind, is_address, kept, new_key
 from moanon.data.table import Table
-from moanon.engines.addresses import is_address
 from moanon.engines.stores import HeldRows
 from moanon.errors import DataError, MoanonError, OutputError
 from moanon.front import Front
@@ -375,7 +373,7 @@ def _domains_texts(front: Front) -> dict[str, str]:
     digest = instance.table.digest
     salt = kept(digest, new_key(digest))
     quasi = {
-        name: domain_record(domain, sorted(shown[name]), f"{salt} {name}")
+        name: domain.record(sorted(shown[name]), f"{salt} {name}")
         for name, domain in instance.layout.domains.items()
     }
     stored = {"columns": list(instance.table.roles), "quasi": quasi}

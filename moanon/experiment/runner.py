@@ -25,7 +25,6 @@ import numpy as np
 from moanon.arrays import Outlined, State, part_of, prefixed
 from moanon.config import Config, check_reach
 from moanon.data.cell_reading import alike_note, alike_values
-from moanon.data.coarsening import note_on_merged
 from moanon.data.column import holds_texts
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.engines import read_table
@@ -136,8 +135,18 @@ def notes_on_table(config: Config, instance: Instance, *, examples: bool = False
 
     With examples, which are values of the table, only where nobody else reads them.
     """
-    merged = note_on_merged(instance.table.columns, instance.layout.domains)
-    return [*merged, *_notes_on_alike(config, instance, examples=examples)]
+    columns, notes = instance.table.columns, _notes_on_alike(config, instance, examples=examples)
+    united = [
+        name
+        for name, domain in instance.layout.domains.items()
+        if len(set(domain.find(columns[name].values).tolist())) + (columns[name].missing > 0) == 1
+        and len(columns[name].values) > 1
+    ]
+    if united:
+        same = f"all values of {', '.join(united)} have the same base value, so they look the same"
+        mend = "try a smaller granularity or another range"
+        notes.insert(0, f"{same} in every release; {mend}")
+    return notes
 
 
 def _notes_on_alike(config: Config, instance: Instance, *, examples: bool) -> list[str]:

@@ -454,7 +454,7 @@ def checked_order(shuffle: int | None, keep_order: bool) -> Shuffle | None:
         if shuffle is not None:
             raise ConfigError("rows are shuffled, or keep the order of the source. Got both")
         return None
-    return Shuffle(None if shuffle is None else int(shuffle))
+    return "random" if shuffle is None else int(shuffle)
 
 
 def _plain_number(value: float | Fraction) -> Any:

@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 from moanon.arrays import Outlined
+from moanon.data.cell_reading import PLAIN, Notation
 from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
-from moanon.data.notation import PLAIN, Notation
 from moanon.data.steps import Steps
 
 # Written here again on purpose: these are promises about a released file, not about its writer.

@@ -437,7 +437,7 @@ def _tally_csv(database: DuckDBPyConnection, parts: Sequence[Path], reading: Rea
                 reading,
             )
             counted = database.execute("SELECT coalesce(sum(n), 0) FROM counted").fetchall()
-            if counted[0][0] == plain.rows:
+            if counted[0][0] == plain[2]:
                 return
             database.execute("DROP TABLE counted")
         except duckdb.InvalidInputException:

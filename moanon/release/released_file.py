@@ -19,7 +19,6 @@ from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
 from moanon.data.table import Table
-from moanon.engines.keyed import KeyedFiles, KeyUse
 from moanon.engines.paired import CountedRows, PairedFiles
 from moanon.errors import DataError
 from moanon.release.readback import undefuse
@@ -177,10 +176,10 @@ class ReleasedFile:
         """
         signs = {"all": [*self.shown.values()], "quasi": [self.shown[name] for name in self.quasi]}
         names = self.table.known(key), self.shown[key]
-        keyed = KeyedFiles(self.files, names, codes, self._looked_at, signs.get(self.stars, ()))
+        keyed = self.files.by_key(names, codes, self._looked_at, signs.get(self.stars, ()))
         with closing(keyed):
             self._refuse_key(key, keyed.uses())
-            taken = keyed.settle_spellings(undefused_first=self.safe)
+            taken = keyed.resolve_spellings(undefused_first=self.safe)
             unknown = keyed.first_unknown()
             if unknown is not None:
                 raise DataError(
@@ -195,7 +194,7 @@ class ReleasedFile:
             counted = keyed.count_pairs()
         return self._grouped(counted, counted.starred)
 
-    def _refuse_key(self, key: str, uses: Iterable[KeyUse]) -> None:
+    def _refuse_key(self, key: str, uses: Iterable[tuple[int, int]]) -> None:
         """Refuse a key column that leaves it open which row is which, on either side."""
         for where, (missing, most) in zip((self.original, self.name), uses, strict=True):
             if missing:

@@ -27,7 +27,7 @@ from moanon.baselines.requirement import make_requirement
 from moanon.config import Config, check_reach
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment.experiment import make_record, plan
-from moanon.experiment.finished import changed, save_run
+from moanon.experiment.finished import changed, draw_plots, save_run, write_page
 from moanon.experiment.folder import (
     FolderLock,
     check_vacant,
@@ -37,7 +37,6 @@ from moanon.experiment.folder import (
     spare_inputs,
 )
 from moanon.experiment.runner import etas_of, objectives_of
-from moanon.experiment.showing import draw_plots, write_page
 from moanon.front import Front, shown
 from moanon.genome import Instance
 from moanon.measures import find_measure

@@ -22,7 +22,17 @@ from moanon.config import Config
 from moanon.data.source import kept, new_key
 from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
-from moanon.experiment.finished import FinishedRun, changed, run_over, save_run, with_eta
+from moanon.experiment.finished import (
+    ETA_TABLE,
+    FinishedRun,
+    changed,
+    draw_plots,
+    run_over,
+    save_run,
+    with_eta,
+    write_eta_table,
+    write_page,
+)
 from moanon.experiment.folder import (
     LOCK,
     PROOF,
@@ -44,7 +54,6 @@ from moanon.experiment.folder import (
 )
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
 from moanon.experiment.runner import Found, Runner, Watch, checked_threads, etas_of, notes_on_table
-from moanon.experiment.showing import ETA_TABLE, draw_plots, write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.results import DOMAINS
 from moanon.genome import Instance

@@ -18,9 +18,15 @@ import numpy as np
 from moanon.arrays import Outlined
 from moanon.atomic import clear_leftovers
 from moanon.errors import ConfigError, SearchError
-from moanon.experiment.finished import FinishedRun, open_run, save_run
+from moanon.experiment.finished import (
+    FinishedRun,
+    draw_plots,
+    open_run,
+    save_run,
+    write_eta_table,
+    write_page,
+)
 from moanon.experiment.folder import PROOF, FolderLock, identity_of, with_limits
-from moanon.experiment.showing import draw_plots, write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.results import check_finished, find_fronts, has_config, read_record
 from moanon.measures.evaluate import OnPart

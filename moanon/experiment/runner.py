@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moanon.arrays import Outlined, State, part_of, prefixed
+from moanon.arrays import Outlined, State
 from moanon.config import Config, check_reach
 from moanon.data.cell_reading import alike_note, alike_values
 from moanon.data.column import holds_texts
@@ -44,6 +44,7 @@ from moanon.search.algorithms import (
     room_of,
 )
 from moanon.search.archive import Archive
+from moanon.search.checkpoint import part_of, prefixed
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import Outcome, run_search
 from moanon.search.search import Search, Stop

@@ -25,13 +25,13 @@ from itertools import islice
 
 import numpy as np
 
-from moanon.arrays import Bits, Floats, Ints, State, part_of, prefixed
+from moanon.arrays import Bits, Floats, Ints, State
 from moanon.errors import SearchError
 from moanon.proofs.cut_table import Polisher, ProofTable
 from moanon.proofs.proof import can_settle, settle_large
 from moanon.search.algorithms import MOST_GENOMES, STALL_FROM, SearchSettings, default_limit
 from moanon.search.archive import Archive, normalized
-from moanon.search.checkpoint import generator_state, restore_generator
+from moanon.search.checkpoint import generator_state, part_of, prefixed, restore_generator
 from moanon.search.operators import SEED_SHARE, KnownGenomes, Moves, Unseen, first_genomes
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.search import Hypervolume, Search, Stop

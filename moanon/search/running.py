@@ -13,12 +13,12 @@ from typing import Literal
 
 import numpy as np
 
-from moanon.arrays import Floats, State, part_of, prefixed
+from moanon.arrays import Floats, State
 from moanon.errors import SearchError
 from moanon.progress import OnGeneration, Progress
 from moanon.search.algorithms import MOST_GENOMES, STALLED
 from moanon.search.archive import Archive
-from moanon.search.checkpoint import PacedSaving
+from moanon.search.checkpoint import PacedSaving, part_of, prefixed
 from moanon.search.convergence import Convergence
 from moanon.search.search import Hypervolume, Search, Stop
 

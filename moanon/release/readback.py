@@ -118,14 +118,6 @@ class Reading(Outlined):
         spans = [facts.span for facts in self.sensitive.values()]
         return self.table_rows**2 * max([1, *spans]) < _WHOLE
 
-    def check_header(self, header: Sequence[str]) -> None:
-        """Refuse a file of other columns."""
-        found = tuple(map(undefuse, header) if self.defused else header)
-        if found != self.header:
-            raise CertificateError(
-                f"its columns are {', '.join(found)} instead of {', '.join(self.header)}"
-            )
-
     def text(self, cell: str) -> str:
         """Give what a cell of text stands for."""
         return undefuse(cell) if self.defused else cell
@@ -423,7 +415,7 @@ def _tally_csv(database: DuckDBPyConnection, parts: Sequence[Path], reading: Rea
     import duckdb
 
     for part in parts:
-        next(_rows_of(part, reading), None)  # refuses other columns
+        next(rows_of(part, reading.header, defused=reading.defused), None)  # refuses other columns
     plain = look_at(parts, FileForm(delimiter=","))
     if plain is not None:
         names = [f"c{i}" for i in range(len(reading.header))]
@@ -445,28 +437,34 @@ def _tally_csv(database: DuckDBPyConnection, parts: Sequence[Path], reading: Rea
     columns = ", ".join(f"c{i} VARCHAR" for i in range(len(reading.header)))
     database.execute(f"CREATE TEMP TABLE fed ({columns})")
     for part in parts:
-        rows = _rows_of(part, reading)
+        rows = rows_of(part, reading.header, defused=reading.defused)
         while block := list(islice(rows, _FED)):
             _feed(database, "fed", zip(*block, strict=True))
     _tally(database, "fed", reading)
     database.execute("DROP TABLE fed")
 
 
-def _rows_of(part: Path, reading: Reading) -> Iterator[list[str]]:
-    """Parse a CSV file strictly, row by row."""
+def rows_of(path: Path, header: Sequence[str], *, defused: bool = False) -> Iterator[list[str]]:
+    """Parse a CSV file of these columns strictly, row by row."""
     try:
-        with long_fields(), part.open(encoding="utf-8", newline="") as stream:
+        with long_fields(), path.open(encoding="utf-8", newline="") as stream:
             rows = csv.reader(stream, strict=True)
-            reading.check_header(next(rows, []))
+            _check_header(next(rows, []), header, defused)
             for row in rows:
-                if len(row) != len(reading.header):
+                if len(row) != len(header):
                     raise CertificateError(
                         f"the row that ends in line {rows.line_num} has {len(row)} cells instead "
-                        f"of {len(reading.header)}"
+                        f"of {len(header)}"
                     )
                 yield row
     except (csv.Error, UnicodeDecodeError) as error:
         raise CertificateError(f"it is not a readable CSV file: {error}") from None
+
+
+def _check_header(found: Sequence[str], header: Sequence[str], defused: bool) -> None:
+    found = [*map(undefuse, found)] if defused else found
+    if [*found] != [*header]:
+        raise CertificateError(f"its columns are {', '.join(found)} instead of {', '.join(header)}")
 
 
 def _feed(database: DuckDBPyConnection, table: str, columns: Iterable[Sequence[object]]) -> None:
@@ -485,7 +483,8 @@ def _of_parquet(database: DuckDBPyConnection, parts: Sequence[Path], reading: Re
     types = _types(database, parts[0])
     for part in parts:
         schema = database.execute(f"SELECT name FROM parquet_schema({_places([part])})")
-        reading.check_header([name for (name,) in schema.fetchall()[1:]])
+        names_here = [name for (name,) in schema.fetchall()[1:]]
+        _check_header(names_here, reading.header, reading.defused)
         # DuckDB would make them the first one's, by which different cells become the same.
         if (own := _types(database, part)) != types:
             place = next(i for i, kind in enumerate(types) if own[i] != kind)

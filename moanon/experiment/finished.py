@@ -97,26 +97,14 @@ def with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FinishedRun(Outlined):
-    """What a results folder holds.
-
-    Attributes
-    ----------
-    record : mapping
-        The content of ``run.json``.
-    text : str
-        The text of ``config.yaml``; empty for a front that was saved from Python.
-    config : Config or None
-        The same, read; None where there is none, or it cannot be read any more.
-    without_table : str
-        Where the front has no table: why not. Sizes of groups cannot be shown then.
-    """
+    """What a results folder holds."""
 
     folder: Path
-    record: Mapping[str, Any]
+    record: Mapping[str, Any]  # the content of ``run.json``
     front: Front
-    text: str = ""
-    config: Config | None = None
-    without_table: str = ""
+    text: str = ""  # of ``config.yaml``; empty for a front that was saved from Python
+    config: Config | None = None  # the same, read; None where there is none, or it cannot be read
+    without_table: str = ""  # why the front has no table; sizes of groups cannot be shown then
 
     @property
     def name(self) -> str:
@@ -544,7 +532,11 @@ def _without_orders(config: str) -> str:
     for columns in _values(root, "columns"):
         for _, column in columns.value:
             if any(role.value == "sensitive" for role in _values(column, "role")):
-                kept = [(key, value) for key, value in column.value if not _is_order(key, value)]
+                kept = [
+                    (key, value)
+                    for key, value in column.value
+                    if key.value not in ("order", "hierarchy") or isinstance(value, yaml.ScalarNode)
+                ]
                 found |= len(kept) < len(column.value)
                 column.value = kept
     return dump_nodes(root) if found and root is not None else config
@@ -554,10 +546,6 @@ def _values(node: yaml.Node | None, key: str) -> list[yaml.Node]:
     """What a mapping has under a key."""
     entries = node.value if isinstance(node, yaml.MappingNode) else []
     return [value for name, value in entries if name.value == key]
-
-
-def _is_order(key: yaml.Node, value: yaml.Node) -> bool:
-    return key.value in ("order", "hierarchy") and not isinstance(value, yaml.ScalarNode)
 
 
 def _marks(front: Front) -> dict[int, str]:

@@ -234,6 +234,11 @@ def find_frontier(
             return instance
         return with_sensitive(instance, [column])
 
+    def check_files(files: Sequence[str]) -> None:
+        for text in files:
+            if not checked_path(text, ConfigError).exists():
+                raise ConfigError(f"there is no results folder or released file {text}")
+
     found = resolve(
         given,
         known,
@@ -241,7 +246,7 @@ def find_frontier(
         stars=stars,
         of_folder=lambda run: run.front.ids.tolist(),
         prepare=prepare,
-        check_files=_check_files,
+        check_files=check_files,
         within=True,
     )
     declared = next((run.config for run in found.runs.values()), None)
@@ -254,12 +259,6 @@ def find_frontier(
             instance = _with_ranges(each.grouping.instance, declared)
             groupings[each.name] = replace(each.grouping, instance=instance)
     return place_releases(groupings, sensitive=column, **settings), found
-
-
-def _check_files(files: Sequence[str]) -> None:
-    for text in files:
-        if not checked_path(text, ConfigError).exists():
-            raise ConfigError(f"there is no results folder or released file {text}")
 
 
 def _by_folder(every: Sequence[Anonymization]) -> list[Anonymization]:

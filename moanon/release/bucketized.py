@@ -65,47 +65,26 @@ class BucketCertificate:
 
     Like `Certificate` it states only what anybody can find in the files, and how many rows were
     read and left out; ℓ, t and δ compare buckets with the released rows.
-
-    Attributes
-    ----------
-    rows_in, rows_dropped, rows, suppressed : int
-        Rows of the source, those dropped for missing values, those released, and those of the table
-        that are not.
-    unique_rows : int
-        Released rows whose quasi-identifiers no other one shares: whoever knows these finds them.
-    models : mapping of str to mapping of str to float
-        For each sensitive column every privacy model of the worst bucket, by the names that they
-        have in a front.
-    notes : tuple of str
-        Sensitive columns whose values look alike: ℓ counts them as different ones.
-    promises : tuple of (str, float)
-        Bounds that were demanded and checked.
-    scales : mapping of str to str
-        What the distance of t_closeness is measured along; see ``moanon.release.certificate``.
-    formula_cells : int
-        Cells that a spreadsheet would run.
-    row_order : str
-        ``source`` or ``shuffled``.
-    digests : mapping of str to str
-        SHA-256 of the two files.
     """
 
-    files: tuple[str, str]
-    bucket_column: str
-    rows_in: int
-    rows_dropped: int
-    rows: int
-    suppressed: int
+    files: tuple[str, str]  # with the rows, and with the sensitive values
+    bucket_column: str  # links them
+    rows_in: int  # of the source
+    rows_dropped: int  # for missing values
+    rows: int  # released
+    suppressed: int  # of the table, and not released
     buckets: int
     smallest_bucket: int
-    unique_rows: int
-    models: Mapping[str, Mapping[str, float]]
+    unique_rows: int  # whose quasi-identifiers no other one shares: whoever knows these finds them
+    models: Mapping[str, Mapping[str, float]]  # by column and name in a front, of the worst bucket
+    # what the distance of t_closeness is measured along; see ``certificate``
     scales: Mapping[str, str]
-    recursive_c: float
-    formula_cells: int
-    row_order: str
-    digests: Mapping[str, str]
-    promises: tuple[tuple[str, float], ...] = ()
+    recursive_c: float  # of recursive (c,ℓ)-diversity
+    formula_cells: int  # that a spreadsheet would run
+    row_order: str  # source or shuffled
+    digests: Mapping[str, str]  # SHA-256 of the two files
+    promises: tuple[tuple[str, float], ...] = ()  # bounds that were demanded and checked
+    # sensitive columns whose values look alike: ℓ counts them as different
     notes: tuple[str, ...] = ()
 
     @property

@@ -74,37 +74,17 @@ Tally = Mapping[tuple[str | None, ...], int]
 
 @dataclass(frozen=True, repr=False)
 class Reading(Outlined):
-    """What the reader knows about a released file; nothing of what was promised.
-
-    Attributes
-    ----------
-    header : tuple of str
-        All its columns in order.
-    quasi : mapping of str to BlockLabels
-        The quasi-identifiers, and what their labels may say.
-    sensitive : mapping of str to SensitiveFacts
-        The sensitive columns, and which values the whole table has there.
-    table_rows : int
-        Rows of the table before any suppression.
-    stars : bool
-        Whether suppressed rows are present, every cell a star.
-    defused : bool
-        Whether cells that a spreadsheet would run carry an apostrophe.
-    c : float
-        The constant of recursive (c,ℓ)-diversity.
-    declared : bool
-        Whether the base values of all quasi-identifiers follow from what was declared, so that a
-        loss does not depend on rows that are not released.
-    """
+    """What the reader knows about a released file; nothing of what was promised."""
 
     format: Format
-    header: tuple[str, ...]
-    quasi: Mapping[str, BlockLabels]
-    sensitive: Mapping[str, SensitiveFacts]
-    table_rows: int
-    stars: bool = False
-    defused: bool = False
-    c: float = 3
+    header: tuple[str, ...]  # all its columns in order
+    quasi: Mapping[str, BlockLabels]  # what their labels may say
+    sensitive: Mapping[str, SensitiveFacts]  # which values the whole table has there
+    table_rows: int  # before any suppression
+    stars: bool = False  # whether suppressed rows are present, every cell a star
+    defused: bool = False  # whether cells that a spreadsheet would run carry an apostrophe
+    c: float = 3  # of recursive (c,ℓ)-diversity
+    # whether all base values were declared, so that no loss depends on rows not released
     declared: bool = True
 
     @property

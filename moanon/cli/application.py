@@ -17,6 +17,7 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -124,13 +125,20 @@ def load_commands(name: str = "") -> None:
         import_module(f"moanon.cli.{module}")
 
 
+@cache
+def _command(registered: int) -> Any:
+    """Build the application of so many commands; once, as that takes longer than most answers."""
+    return typer.main.get_command(app)
+
+
 def _answer(arguments: list[str]) -> int:
     ending = Ending()
     try:
         with ending:
             clear_abandoned()
             load_commands(arguments[0])
-            code = app(arguments, prog_name="moanon", standalone_mode=False)
+            command = _command(len(app.registered_commands))
+            code = command(arguments, prog_name="moanon", standalone_mode=False)
     except ImpossibleError as error:
         return _refuse(str(error))
     except InfeasibleError as error:

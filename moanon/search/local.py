@@ -28,8 +28,7 @@ from moanon.arrays import Ints, State, Values
 from moanon.errors import ImpossibleError, InfeasibleError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.evaluate import OnPart, score_grouping
-from moanon.measures.scores import objective_matrix
+from moanon.measures.evaluate import OnPart, objective_matrix, score_grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings, LocalRecodings
 from moanon.sealing import seal, unseal

@@ -3,7 +3,7 @@
 `AnonymizationProblem` is a problem of pymoo: its variables are the bits of a genome, its objectives
 those of what the suppression rule makes of it. But one genome can be several points: every step of
 its staircase is a solution of its own, a genome with a threshold (see
-`moanon.measures.scores.Scores.steps`). An archive takes in all of them.
+`moanon.measures.evaluate.Scores.steps`). An archive takes in all of them.
 
 A solution that breaks a constraint is *infeasible* and never part of a front. How far it is from
 being feasible is its *violation*, the sum of pymoo's constraints G: the share of rows that would
@@ -29,8 +29,7 @@ from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
 from moanon.errors import ImpossibleError, SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure, find_measure
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.scores import Scores, objective_matrix
+from moanon.measures.evaluate import Evaluator, Scores, objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.proofs.provable import why_not
 from moanon.search.operators import Moves

@@ -15,7 +15,7 @@ from moanon.engines import read_table
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
 from moanon.measures import MEASURES
-from moanon.measures.scores import objective_matrix
+from moanon.measures.evaluate import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.archive import Archive, undominated
 from moanon.search.archive_search import ArchiveSearch

@@ -15,7 +15,7 @@ from moanon.data.cell_reading import Notation
 from moanon.data.domain import IntervalSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.rules import checked_rule, rule_of
-from moanon.errors import DataError, HierarchyError
+from moanon.errors import ConfigError, DataError
 from tests.data.columns import column_of
 from tests.refusals import refusal_of
 
@@ -86,7 +86,7 @@ def test_empty_codes_are_refused() -> None:
 
 
 def test_a_code_that_reads_like_a_mask_is_refused() -> None:
-    message = refusal_of(HierarchyError, domain_of, {"mask": "right"}, ["12", "13", "1*"])
+    message = refusal_of(ConfigError, domain_of, {"mask": "right"}, ["12", "13", "1*"])
     assert "'1*' names two different sets of values" in message
 
 

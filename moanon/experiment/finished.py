@@ -63,8 +63,8 @@ from moanon.genome import Instance, Layout
 from moanon.measures.evaluate import OnPart
 from moanon.progress import OnStep
 from moanon.progress import on_part as parts_of_step
+from moanon.search.algorithms import Convergence
 from moanon.search.checkpoint import NAMES
-from moanon.search.convergence import Convergence
 
 if TYPE_CHECKING:  # nothing of it is needed to read a folder
     from moanon.release import Certificate, Release

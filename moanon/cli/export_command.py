@@ -32,27 +32,9 @@ if TYPE_CHECKING:
     from moanon.release import Certificate, Release
 
 
-class _Shown(StrEnum):
-    """How suppressed rows are shown."""
-
-    ABSENT = "absent"
-    STARS = "stars"
-
-
-class _WhenOutside(StrEnum):
-    """What becomes of rows with a value outside the domains."""
-
-    REFUSE = "refuse"
-    SUPPRESS = "suppress"
-
-
-class _WhenSmall(StrEnum):
-    """What becomes of groups that are smaller than the solution promises."""
-
-    SUPPRESS = "suppress"
-    KEEP = "keep"
-
-
+_Shown = StrEnum("_Shown", {"ABSENT": "absent", "STARS": "stars"})
+_WhenOutside = StrEnum("_WhenOutside", {"REFUSE": "refuse", "SUPPRESS": "suppress"})
+_WhenSmall = StrEnum("_WhenSmall", {"SUPPRESS": "suppress", "KEEP": "keep"})
 _PLACES = "A .csv or .parquet file; or a folder, whose name ends in /, which gets a file in parts."
 
 

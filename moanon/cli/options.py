@@ -131,13 +131,7 @@ class FormOptions:
 # -- what is known about the columns of an original ------------------------------------------------
 
 
-class Stars(StrEnum):
-    """Which rows of a released file count as suppressed."""
-
-    ALL = "all"
-    QUASI = "quasi"
-
-
+_Stars = StrEnum("_Stars", {"ALL": "all", "QUASI": "quasi"})
 OriginalOption = Annotated[
     str | None,
     given(
@@ -189,12 +183,12 @@ class ColumnOptions:
         ),
     ] = None
     stars: Annotated[
-        Stars,
+        _Stars,
         typer.Option(
             help="Rows count as suppressed that show * in all cells, or in all quasi-identifiers, "
             "as ARX leaves them.",
         ),
-    ] = Stars.ALL
+    ] = _Stars.ALL
     delimiter: Annotated[
         str | None,
         given(

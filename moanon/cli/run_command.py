@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,9 +38,8 @@ if TYPE_CHECKING:
     from moanon.front import Front
     from moanon.proofs.front_proof import ProofRecord
 
-#: Seconds that a proof may take by default, between two lines about how far it is, and most
-#: solutions that are listed.
-_SECONDS, _LINE_EVERY, _MOST_ROWS = 60.0, 5.0, 24
+#: Seconds that a proof may take by default, and most solutions that are listed.
+_SECONDS, _MOST_ROWS = 60.0, 24
 #: Seconds of compiling that are worth a word.
 _NOTICED = 3.0
 #: Said of NSGA-II where fair coins cut fine domains so often that no group has two rows.
@@ -416,16 +413,23 @@ def prove(
     continues where it stopped, also after Ctrl-C. The same amount of work gives the same bounds.
     """
     from moanon.experiment.proving import prove_results
-    from moanon.progress import Interruption
+    from moanon.progress import Interruption, show_progress
 
-    with Interruption() as interrupted:
+    with Interruption() as interrupted, show_progress("prove", quiet=quiet) as display:
+
+        def on_progress(progress: ProofProgress) -> None:
+            if display is not None:
+                at = "" if progress.k is None else f", k {progress.k:,}"
+                done = f"{progress.work:,} bounds{at}, proven optimal"
+                display.step(done, progress.optimal, progress.steps)
+
         proven = prove_results(
             results,
             data,
             ks=ks or (),
             seconds=seconds,
             gap=gap or 0.0,
-            on_progress=None if quiet else _Lines(),
+            on_progress=on_progress,
             interrupted=interrupted,
         )
     if not quiet:
@@ -440,24 +444,6 @@ def prove(
             err=True,
         )
         raise typer.Exit(128 + interrupted.signal)
-
-
-class _Lines:
-    """A line on stderr every few seconds."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _LINE_EVERY
-
-    def __call__(self, progress: ProofProgress) -> None:
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + _LINE_EVERY
-        at = "" if progress.k is None else f", k {progress.k:,}"
-        sys.stderr.write(
-            f"proving: {progress.work:,} bounds{at}, {progress.optimal:,} of {progress.steps:,} "
-            "solutions proven optimal\n"
-        )
-        sys.stderr.flush()
 
 
 def _proof_words(proven: Proven, ks: list[int]) -> Iterator[Part]:

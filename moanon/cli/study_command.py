@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 # -- frontier --------------------------------------------------------------------------------------
 
 
-class _Reading(StrEnum):
-    """What a selectivity is a share of."""
-
-    WHOLE = "whole"
-    COLUMN = "column"
+_Reading = StrEnum("_Reading", {"WHOLE": "whole", "COLUMN": "column"})
 
 
 @dataclass(frozen=True)
@@ -166,9 +162,7 @@ def frontier(
 # -- learn -----------------------------------------------------------------------------------------
 
 
-class _Protocol(StrEnum):
-    RAW = "raw"
-    RELEASED = "released"
+_Protocol = StrEnum("_Protocol", {"RAW": "raw", "RELEASED": "released"})
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.baselines import BASELINES
-from moanon.cli.application import DONE, app
+from moanon.cli.application import DONE, app, argument, flag, given, grouped
 from moanon.cli.options import (
     ConfigArgument,
     DataOption,
@@ -19,10 +19,6 @@ from moanon.cli.options import (
     ResultsArgument,
     SetOption,
     ThreadsOption,
-    argument,
-    flag,
-    given,
-    grouped,
     limit,
     share,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -106,22 +106,16 @@ def run(
     for config in plan(configs, sets or (), etas=etas or (), seed=seed, out=out):
         code = _run(config, options) if times is None else _run_repeatedly(config, times, options)
         if code != DONE:
-            again = [*configs, *_options("--eta", etas), *_options("--seed", [seed])]
-            again += [*_options("--repeat", [times]), *_options("--set", sets)]
-            again += [
-                *_options("--out", [out]),
-                *_options("--threads", [options.threads]),
-                "--resume",
-            ]
-            typer.echo(f"To continue: moanon run {shlex.join(map(str, again))}", err=True)
+            again: list[object] = [*configs]
+            said: dict[str, Sequence[object] | None]
+            said = {"--eta": etas, "--seed": [seed], "--repeat": [times], "--set": sets}
+            said |= {"--out": [out], "--threads": [options.threads]}
+            for name, values in said.items():
+                for value in values or ():
+                    again += [] if value is None else [name, value]
+            line = shlex.join(map(str, [*again, "--resume"]))
+            typer.echo(f"To continue: moanon run {line}", err=True)
             raise typer.Exit(code)
-
-
-def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
-    """Write an option as on a command line, once for each value that was given."""
-    for value in values or ():
-        if value is not None:
-            yield from (name, value)
 
 
 def _run(config: Config, options: _Options) -> int:
@@ -179,11 +173,8 @@ def _proof(proof: ProofRecord) -> str:
 def _proven(fronts: Mapping[float, Front]) -> str:
     """Say how much of the fronts is proven in the time that a run was given for it."""
     solutions = sum(map(len, fronts.values()))
-    optimal = sum(
-        int((front.proven >= front.measures["loss"]).sum())
-        for front in fronts.values()
-        if front.proven is not None
-    )
+    known = [front for front in fronts.values() if front.proven is not None]
+    optimal = sum(int((front.proven >= front.measures["loss"]).sum()) for front in known)
     further = "" if optimal == solutions else "; moanon prove goes further"
     return f"{optimal:,} of {solutions:,} solutions are proven optimal{further}"
 
@@ -468,11 +459,6 @@ def _proof_words(proven: Proven, ks: list[int]) -> Iterator[Part]:
         f"{proven.folder}: {optimal:,} of {len(choices):,} solutions proven optimal; "
         f"{proven.work:,} bounds computed, {proven.seconds:.0f} s this time"
     )
-    yield from _changes(proven)
-
-
-def _changes(proven: Proven) -> Iterator[str]:
-    """Say which solutions are new, and that numbers have changed."""
     points = [
         {*zip(front.measures["k"].tolist(), front.measures["loss"].tolist(), strict=True)}
         for front in (proven.before, proven.front)

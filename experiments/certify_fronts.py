@@ -107,7 +107,7 @@ def _by_pandas(path: Path, certificate: Certificate) -> Mapping[str, float]:
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     quasi = list(certificate.quasi)
     sizes = table.groupby(quasi, sort=False).size()
-    all_rows = certificate.origin.rows_in - certificate.origin.rows_dropped
+    all_rows = certificate.rows_in - certificate.rows_dropped
     found = {
         "k": sizes.min(),
         "groups": len(sizes),

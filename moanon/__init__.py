@@ -42,9 +42,9 @@ The stations of the data, and where each of them is::
 - ``moanon.learning``: what models still learn from a release, and which losses say so (`Study`).
 - ``moanon.cli``: the command ``moanon``; ``guide/``: the manual in Markdown, which ``moanon guide``
   shows.
-- ``moanon.arrays``, ``errors``, ``atomic``, ``ending``, ``sealing``, ``progress``: types of arrays;
-  what can go wrong; files that appear whole or not at all; signals and temporary folders; texts
-  that only whoever has the table can read; how far a run is, and a wish to stop it.
+- ``moanon.arrays``, ``errors``, ``atomic``, ``sealing``, ``progress``: types of arrays; what can go
+  wrong; files that appear whole or not at all, and temporary folders; texts that only whoever has
+  the table can read; how far a run is, and a wish to stop it.
 
 The words, each with one meaning:
 
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from moanon.diagnosis import Diagnosis
     from moanon.engines import read_table
     from moanon.errors import MoanonError
-    from moanon.experiment.optimization import optimize
+    from moanon.experiment.runner import optimize
     from moanon.front import Front
     from moanon.genome import Instance, Layout
     from moanon.grouping import Grouping
@@ -144,7 +144,7 @@ _HOMES = {
     "Role": "moanon.data.table",
     "Table": "moanon.data.table",
     "TreeSpec": "moanon.data.domain",
-    "optimize": "moanon.experiment.optimization",
+    "optimize": "moanon.experiment.runner",
     "read_table": "moanon.engines",
 }
 

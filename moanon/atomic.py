@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all.
+"""Files that appear whole or not at all, and folders that vanish with their process.
 
 A file is written beside its final place, under a name nobody can guess, and moved there when
 everything about it is known to be right. Whatever happens before (a full disk, a failed check,
@@ -12,6 +12,12 @@ the system has no such locks (Windows, some network disks) these last promises a
 may mix, and nothing is cleared. On macOS nothing is cleared either, where locks of this kind would
 be in the way of those that a writer such as DuckDB takes.
 
+A `ScratchFolder` holds what a command keeps outside of memory while it runs. It lies in ``TMPDIR``,
+can be read by its owner alone, and is locked by its process for as long as that lives. A process
+that is killed cannot clear up; the next one removes folders that nobody has locked, with all that
+DuckDB spilled there. A folder names the host that made it: on some network disks a lock is known on
+one host only, and the folder of another host could seem to be nobody's.
+
 `checked_path` refuses paths that no file and no folder can have.
 """
 
@@ -19,11 +25,16 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import secrets
 import shutil
 import stat
 import sys
+import tempfile
+import time
+import weakref
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -53,14 +64,9 @@ def checked_path(
 ) -> Path:
     """Give a path that the system can look up, whether or not something is there.
 
-    Parameters
-    ----------
-    path : str or path
-    error : type of MoanonError
-        What is raised for one that it cannot: a name that is too long, a NUL, a link to itself.
-    special : bool
-        Whether pipes, devices and sockets are let through; to read one may never end, and to
-        replace one does harm.
+    One that it cannot, a name that is too long, a NUL, a link to itself, raises `error`. So do
+    pipes, devices and sockets unless they are let through (`special`): to read one may never end,
+    and to replace one does harm.
     """
     text = os.fspath(path)
     shown = text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]}…{text[-60:]}"
@@ -250,38 +256,25 @@ def part_name(number: int, ending: str) -> str:
 
 
 class StagedFolder:
-    """A folder of parts that takes its name together with a file beside it.
+    """A folder of parts that takes its name together with a file beside it; see `StagedFiles`.
 
-    Parameters
-    ----------
-    target, notice : Path
-        The final names of the folder and of the file.
-    force : bool
-        Whether a folder that exists may be replaced: only one that holds nothing but parts.
-    spared : iterable of Path
-        As of `StagedFiles`.
-
-    Attributes
-    ----------
-    folder : Path
-        Where parts are written until they are moved.
+    With `force`, a folder is replaced only if it holds nothing but parts.
     """
 
     def __init__(
         self, target: Path, notice: Path, *, force: bool, spared: Iterable[Path] = ()
     ) -> None:
-        self._target, self._notice, self._force = target, notice, force
+        self._target, self._force = target, force
         self._spared = tuple(spared)
         self._beside = StagedFiles(notice, force=force, spared=self._spared)
-        self.folder, self._old = (
+        self._folder, self._old = (
             target.with_name(f".moanon-parts-{secrets.token_hex(8)}") for _ in range(2)
         )
         self._descriptors: list[int] = []
 
-    @property
-    def notice(self) -> Path:
-        """Where the file beside is written until it is moved."""
-        return self._beside[self._notice]
+    def __getitem__(self, target: Path) -> Path:
+        """Where the folder, or the file beside it, is written until it is moved."""
+        return self._folder if target == self._target else self._beside[target]
 
     def __enter__(self) -> StagedFolder:
         checked_path(self._target, OutputError)
@@ -289,8 +282,8 @@ class StagedFolder:
         self._beside.__enter__()  # which also clears what killed writers left
         try:
             with _locked([self._target.parent]):
-                self.folder.mkdir()
-                self._lock(self.folder)
+                self._folder.mkdir()
+                self._lock(self._folder)
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
@@ -302,7 +295,7 @@ class StagedFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
         while self._descriptors:
             os.close(self._descriptors.pop())
         self._beside.__exit__(None, None, None)
@@ -317,11 +310,11 @@ class StagedFolder:
             self._descriptors.append(descriptor := os.open(folder, os.O_RDONLY))
             lock(descriptor)
 
-    def sync(self) -> None:
-        """Have the written bytes on the disk before they are read again."""
-        for part in self.folder.iterdir():
+    def sync(self, _: Path) -> None:
+        """Have the written bytes of the folder on the disk before they are read again."""
+        for part in self._folder.iterdir():
             _sync(part, os.O_RDWR)
-        sync_folder(self.folder)
+        sync_folder(self._folder)
 
     def move(self) -> None:
         """Give the folder and the file their names; if one cannot have it, neither has."""
@@ -336,14 +329,14 @@ class StagedFolder:
             except FileExistsError:
                 raise _exists(self._target) from None
         try:
-            self.folder.rename(self._target)
+            self._folder.rename(self._target)
             self._beside.move()
         except BaseException:
-            if self.folder.exists():
+            if self._folder.exists():
                 with suppress(OSError):
                     self._target.rmdir()
             else:
-                self._target.rename(self.folder)
+                self._target.rename(self._folder)
             if had_old:
                 self._old.rename(self._target)
             raise
@@ -501,3 +494,93 @@ def _sync(path: Path, flags: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+# -- temporary folders -----------------------------------------------------------------------------
+
+#: Who may do what with a folder, once its process has locked it and before.
+_MODE, _MODE_BEFORE = 0o700, 0o500
+#: Seconds after which a folder that still has the mode before belongs to a process that was killed.
+_MOST_SECONDS_TO_LOCK = 3600
+
+
+class ScratchFolder:
+    """A folder (`path`) of this process, until it is removed.
+
+    If it cannot be made, an OSError says so in a sentence that names ``TMPDIR``.
+
+    Examples
+    --------
+    >>> with ScratchFolder() as folder:
+    ...     _ = (folder.path / "spilled").write_text("rows")
+    >>> folder.path.exists()
+    False
+    """
+
+    def __init__(self) -> None:
+        clear_abandoned()
+        try:
+            self.path = Path(tempfile.gettempdir()) / f"{_prefix()}{secrets.token_hex(8)}"
+            self.path.mkdir(mode=_MODE_BEFORE)
+            descriptor = _opened(self.path)
+            self._end = weakref.finalize(self, _remove, self.path, descriptor)
+            if descriptor is not None:
+                lock(descriptor)
+            self.path.chmod(_MODE)  # only now may it look like one that nobody has locked any more
+        except OSError as error:
+            raise OSError(
+                f"there is no place for temporary files ({error.strerror or error}); set TMPDIR to "
+                "another disk"
+            ) from None
+
+    def __enter__(self) -> ScratchFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it; at the latest this is done when Python ends."""
+        self._end()
+
+
+def _remove(folder: Path, descriptor: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if descriptor is not None:
+        os.close(descriptor)  # only now, since it also unlocks the folder
+
+
+def clear_abandoned() -> None:
+    """Remove the folders of processes of this user and host that have ended."""
+    if sys.platform == "win32":
+        return
+    own = re.compile(re.escape(_prefix()) + "[0-9a-f]{16}")
+    with suppress(OSError):  # what cannot be listed is not cleared
+        for path in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
+            if own.fullmatch(path.name) and (descriptor := _opened(path)) is not None:
+                try:
+                    if _may_be_abandoned(os.fstat(descriptor)) and lock(descriptor):
+                        shutil.rmtree(path, ignore_errors=True)
+                finally:
+                    os.close(descriptor)
+
+
+def _may_be_abandoned(status: os.stat_result) -> bool:
+    """Say whether a folder is of this user and its process has had the time to lock it."""
+    mode = stat.S_IMODE(status.st_mode)
+    is_old = mode == _MODE_BEFORE and time.time() - status.st_mtime > _MOST_SECONDS_TO_LOCK
+    return status.st_uid == os.getuid() and (mode == _MODE or is_old)
+
+
+def _prefix() -> str:
+    """How the names of folders begin that were made on this host."""
+    return f"moanon-{zlib.crc32(platform.node().encode()):08x}-"
+
+
+def _opened(folder: Path) -> int | None:
+    """Open a folder, and no link to one; None where that is not possible."""
+    if sys.platform == "win32":
+        return None
+    with suppress(OSError):
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    return None

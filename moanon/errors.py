@@ -1,17 +1,13 @@
-"""What moanon raises when it cannot go on, and what it says to whoever waits.
+"""What moanon raises when it cannot go on.
 
 Every error is one sentence a publisher can act on: what is wrong, where, which value, and what
 would be right. The command line prints that sentence and exits with 2, or with 1 where a search
 has found that the answer is no; it never shows a traceback for one of these.
-
-A *notice* is for whoever waits: kernels never print. This module imports nothing slow, because the
-command line listens before it knows whether it will need a kernel at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 
@@ -90,31 +86,3 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
     near = get_close_matches(got(name).strip("'"), names, n=1)  # from Python it may be anything
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return ConfigError(f"there is no {kind} called {got(name)}{hint} Known: {', '.join(names)}")
-
-
-# -- notices ---------------------------------------------------------------------------------------
-
-_listeners: list[Callable[[str], None]] = []
-_given: set[str] = set()
-
-
-@contextmanager
-def on_notice(listener: Callable[[str], None]) -> Iterator[None]:
-    """Hand every notice to `listener` while the context lasts, each once per process.
-
-    Notices come from whatever thread something happens in.
-    """
-    _listeners.append(listener)
-    try:
-        yield
-    finally:
-        _listeners.remove(listener)
-
-
-def give_notice(notice: str) -> None:
-    """Give a notice to all who listen; where nobody does, it is lost."""
-    if notice in _given or not _listeners:
-        return
-    _given.add(notice)
-    for listener in tuple(_listeners):
-        listener(notice)

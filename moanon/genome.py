@@ -33,7 +33,7 @@ from moanon.data.rows import find_tuples
 from moanon.data.source import with_cells
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
-from moanon.kernels.costs import CostColumn, Prices, make_prices
+from moanon.kernels.costs import Prices, make_prices
 from moanon.kernels.histograms import (
     EQUAL,
     ORDERED,
@@ -327,9 +327,6 @@ class Instance(Outlined):
 
     Attributes
     ----------
-    table : Table
-    layout : Layout
-    cells : Cells
     distances : mapping of str to Domain
         Sensitive columns whose values are not all equally far apart.
     weights : mapping of str to float
@@ -372,22 +369,16 @@ class Instance(Outlined):
     def prices(self) -> Prices:
         """What cells cost by other measures than D's loss."""
         domains, counts = self.layout.domains, self.cells.counts
+        rows = [
+            np.bincount(codes, weights=counts, minlength=domain.size).astype(np.int64)
+            for codes, domain in zip(self.cells.codes, domains.values(), strict=True)
+        ]
         return make_prices(
-            [
-                CostColumn(
-                    domain.spans,
-                    np.bincount(codes, weights=counts, minlength=domain.size).astype(np.int64),
-                    share,
-                    isinstance(domain, IntervalDomain),
-                    _tree_nodes(domain),
-                )
-                for codes, domain, share in zip(
-                    self.cells.codes,
-                    domains.values(),
-                    _column_shares(domains, self.weights).tolist(),
-                    strict=True,
-                )
-            ]
+            [domain.spans for domain in domains.values()],
+            rows,
+            _column_shares(domains, self.weights).tolist(),
+            [isinstance(domain, IntervalDomain) for domain in domains.values()],
+            [_tree_nodes(domain) for domain in domains.values()],
         )
 
     @cached_property
@@ -490,12 +481,8 @@ class Instance(Outlined):
             The quasi-identifiers.
         distances : mapping of str to DomainSpec, optional
             Sensitive columns whose values have an order or a tree.
-        weights : mapping of str to float, optional
-            Weights of quasi-identifiers.
-        label : str, optional
-            Name of the column of class labels; it must be released as it is.
-        subpopulation_spec : SubpopulationSpec, optional
-            For measures of what a release says about large populations.
+        weights, label, subpopulation_spec
+            As the attributes; the label is named, and must be released as it is.
         """
         check_rows(table.source, table.rows)
         quasi = table.quasi
@@ -525,8 +512,8 @@ class Instance(Outlined):
     def without_meaning(cls, table: Table) -> Instance:
         """A table of which nobody knows what labels of its quasi-identifiers would mean.
 
-        One column that says nothing stands for all of them. Its rows can be grouped by what a
-        released file shows; what labels stand for, and so what was lost, is not known.
+        One column that says nothing stands for all of them: rows can be grouped by what a released
+        file shows, but what was lost is not known.
         """
         cells = Cells(
             (_ANY,),

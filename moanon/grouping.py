@@ -39,20 +39,11 @@ MatchedBy = Literal["genome", "boxes", "key", "labels", "position"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Members(Outlined):
-    """Rows of one cell and group, counted together: the group, the cell and the rows of each entry.
+class _Members(Outlined):
+    """The group of each entry, or `NO_GROUP`; and what entries are.
 
-    Attributes
-    ----------
-    group : array (entries,)
-        The group of each entry, or `NO_GROUP`.
-    of : {"cells", "rows", "counts"}
-        What entries are: the cells of the table, each with all its rows; its single rows, where
-        rows of one cell are in different groups; or, of rows that are elsewhere, those that are
-        alike in all that is measured, counted together. Only these know the following.
-    cell, rows : arrays (entries,)
-    values : mapping of str to array (entries,)
-        Of each sensitive and class column the label they have, as `SensitiveCounts` numbers it.
+    They are the cells of the table, each with all its rows; its single rows, where rows of one cell
+    are in different groups; or rows that are alike, counted elsewhere. Only these know the rest.
     """
 
     group: Ints
@@ -68,9 +59,7 @@ class Grouping(Outlined):
 
     Attributes
     ----------
-    instance : Instance
-        The table.
-    members : Members
+    members
         Which rows of which cell are in which group.
     sizes : array (groups,)
         Rows of each group.
@@ -82,8 +71,6 @@ class Grouping(Outlined):
         rows. None where nobody knows what labels mean.
     genome : array of uint8, or None
         The genome that it was made from.
-    name : str
-        What it is called.
     matched_by : str
         How rows were found.
     notes : tuple of str
@@ -104,7 +91,7 @@ class Grouping(Outlined):
     """
 
     instance: Instance
-    members: Members
+    members: _Members
     sizes: Ints
     kept: Bools
     starts: Values | None
@@ -119,14 +106,9 @@ class Grouping(Outlined):
 
     @classmethod
     def of_genome(cls, instance: Instance, genome: npt.ArrayLike) -> Grouping:
-        """Merge the cells of a table under a genome; all groups are kept.
+        """Merge the cells of a table under one valid genome; all groups are kept.
 
         Groups are numbered by their first cell.
-
-        Raises
-        ------
-        GenomeError
-            If the genome is not valid, or is not one.
         """
         matrix = instance.layout.check(genome)
         if len(matrix) != 1:
@@ -139,11 +121,6 @@ class Grouping(Outlined):
 
         The groups of a genome follow from those of any finer one, so neighbours share the groups of
         their bitwise OR: the more alike they are, as on a front, the less is left to do for each.
-
-        Raises
-        ------
-        GenomeError
-            If one of them is not valid.
         """
         matrix, cells = instance.layout.check(genomes), instance.cells
         every = _merge_each(matrix, _Merged(instance.layout, cells.codes, cells.counts))
@@ -161,18 +138,10 @@ class Grouping(Outlined):
         starts: npt.ArrayLike,
         stops: npt.ArrayLike,
     ) -> Grouping:
-        """Put cells into boxes; all groups are kept.
+        """Put each cell into a box, or into none (`NO_GROUP`); all groups are kept.
 
         Boxes may overlap: which one a cell is in is said, not found. Boxes with the same blocks are
         one group, because their rows show the same.
-
-        Parameters
-        ----------
-        instance : Instance
-        cell_group : array (cells,)
-            The box of each cell; `NO_GROUP` for suppressed ones.
-        starts, stops : arrays (columns, boxes)
-            As the attributes.
 
         Raises
         ------
@@ -206,16 +175,10 @@ class Grouping(Outlined):
         notes: tuple[str, ...] = (),
         absent: tuple[str, ...] = (),
     ) -> Grouping:
-        """Take any partition of a table's rows; all groups are kept.
+        """Take any partition of the rows of an original table; all groups are kept.
 
-        Parameters
-        ----------
-        instance : Instance
-            The original table. Shares of sensitive values "in the table" are its own.
-        row_group : array (rows,)
-            The group of each row, from 0 on; `NO_GROUP` for a suppressed row.
-        starts, stops, name, matched_by, notes, absent
-            As the attributes. The same base value may be shown in different ways.
+        Groups are numbered from 0 on, a suppressed row has `NO_GROUP`; the same base value may be
+        shown in different ways. Shares of sensitive values "in the table" are the original's.
 
         Raises
         ------
@@ -231,7 +194,7 @@ class Grouping(Outlined):
         sizes = np.bincount(group[group >= 0])
         return cls(
             instance,
-            Members(group, "rows"),
+            _Members(group, "rows"),
             sizes,
             np.ones(len(sizes), dtype=bool),
             first,
@@ -244,12 +207,24 @@ class Grouping(Outlined):
 
     @classmethod
     def of_counts(
-        cls, instance: Instance, members: Members, starts: Ints | None, stops: Ints | None
+        cls,
+        instance: Instance,
+        group: Ints,
+        cell: Ints,
+        rows: Ints,
+        values: Mapping[str, Values],
+        starts: Ints | None,
+        stops: Ints | None,
     ) -> Grouping:
-        """As `of_rows`, of rows that are elsewhere; nothing is checked."""
-        held = members.group >= 0
-        sizes = np.zeros(int(members.group.max()) + 1, dtype=np.int64)
-        np.add.at(sizes, members.group[held], members.rows[held])
+        """As `of_rows`, of rows that are elsewhere; nothing is checked.
+
+        Rows that are alike in all that is measured are counted together (`rows`). Of each sensitive
+        and class column, `values` are the labels they have, as `SensitiveCounts` numbers them.
+        """
+        held = group >= 0
+        sizes = np.zeros(int(group.max()) + 1, dtype=np.int64)
+        np.add.at(sizes, group[held], rows[held])
+        members = _Members(group, "counts", cell, rows, values)
         return cls(instance, members, sizes, np.ones(len(sizes), dtype=bool), starts, stops)
 
     @classmethod
@@ -258,7 +233,7 @@ class Grouping(Outlined):
     ) -> Grouping:
         """Take groups of whole cells, whose sizes are known; nothing is checked."""
         kept = np.ones(len(sizes), dtype=bool)
-        return cls(instance, Members(cell_group, "cells"), sizes, kept, starts, stops)
+        return cls(instance, _Members(cell_group, "cells"), sizes, kept, starts, stops)
 
     def named(self, name: str) -> Grouping:
         """The same grouping under a name."""
@@ -457,15 +432,8 @@ class _GenomeBlocks(NamedTuple):
 class _Merged(Outlined):
     """Cells of a table that were merged under a genome, and can be under any coarser one.
 
-    Attributes
-    ----------
-    layout : Layout
-    codes : array (columns, groups)
-        Base values of the first cell of each group; groups are numbered by it.
-    sizes : array (groups,)
-        Rows of each group.
-    cell_group : array (cells,) or None
-        None where each cell is a group.
+    Groups are numbered by their first cell, whose base values are `codes` (columns, groups).
+    `cell_group` is None where each cell is a group.
     """
 
     layout: Layout

@@ -1,33 +1,77 @@
-"""A run and its user: how far it is, and a wish that it should end.
+"""A command and its user: how far it is, what it says on the way, and a wish that it should end.
 
 Progress is a bar on a terminal, a line every few seconds elsewhere. Everything goes to stderr, so
-that stdout holds answers only. A display is a context; it is called with each `Progress` of a
-search, and with the steps that come after it: measuring, figures, the page.
+that stdout holds answers only. A *notice* is for whoever waits: kernels never print.
+
+SIGTERM and SIGHUP would end the process at once, and leave its temporary files to the next one.
+`Ending` has it clear up after them as after Ctrl-C, or come to its end by itself.
+
+This module imports nothing slow: the command line listens before it knows what it will need.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
-from types import FrameType
-from typing import TYPE_CHECKING, Protocol, TextIO
-
-from moanon.ending import Ending
+from types import FrameType, NoneType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from weakref import WeakSet
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
-
-    from moanon.search.running import Progress
 
 #: Seconds between two refreshes of the bar, and between two lines.
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, after a generation.
+
+    Attributes
+    ----------
+    seconds : float
+        Time on the clock, over all resumptions.
+    solutions : int
+        Undominated ones found so far.
+    hypervolume : float or None
+        As last taken; None where there is none for these objectives.
+    done : float or None
+        Share of the nearest limit; None where only a stall ends it.
+    eta : float or None
+        Limit of suppression that is searched for; None where there is only one.
+    stage : str
+        What is being done: ``searching``, or a step after the search, of which `done` is the share.
+    """
+
+    generation: int
+    evaluations: int
+    seconds: float
+    solutions: int
+    hypervolume: float | None
+    done: float | None
+    eta: float | None = None
+    stage: str = "searching"
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate of the time to the end."""
+        if not self.done:
+            return None
+        return self.seconds * (1 - self.done) / self.done
+
+
+#: Called with the progress after each generation.
+OnGeneration = Callable[[Progress], None]
 #: Called with what is being done, and how many of how many are: ``("figures", 2, 5)``.
 OnStep = Callable[[str, int, int], None]
 
@@ -37,21 +81,18 @@ def on_part(on_step: OnStep | None, what: str) -> Callable[[int, int], None] | N
     return None if on_step is None else partial(on_step, what)
 
 
-class Display(Protocol):
-    """What shows how far a run is."""
-
-    def __call__(self, progress: Progress) -> None:
-        """Show a generation of the search."""
-
-    def step(self, what: str, number: int, of: int) -> None:
-        """Show what is done after the search; see `OnStep`."""
+# -- showing ---------------------------------------------------------------------------------------
 
 
 @contextmanager
 def show_progress(
     name: str, *, quiet: bool = False, stream: TextIO | None = None
-) -> Iterator[Display | None]:
-    """Show the progress of a run called `name` while the context lasts; nothing where `quiet`."""
+) -> Iterator[_Lines | _Bar | None]:
+    """Show the progress of a run called `name` while the context lasts; nothing where `quiet`.
+
+    What it gives is called with each `Progress` of a search; its `step` is an `OnStep` for what
+    comes after it.
+    """
     stream = stream or sys.stderr
     if quiet:
         yield None
@@ -132,7 +173,7 @@ class _Bar:
 
 
 @contextmanager
-def _bar(name: str, stream: TextIO) -> Iterator[Display]:
+def _bar(name: str, stream: TextIO) -> Iterator[_Bar]:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn
@@ -180,24 +221,148 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
 
 
-class Interruption(Ending):
-    """Turns signals into a question that can be asked; a second Ctrl-C ends at once.
+# -- notices ---------------------------------------------------------------------------------------
+
+_listeners: list[Callable[[str], None]] = []
+_given: set[str] = set()
+
+
+@contextmanager
+def on_notice(listener: Callable[[str], None]) -> Iterator[None]:
+    """Hand every notice to `listener` while the context lasts, each once per process.
+
+    Notices come from whatever thread something happens in.
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def give_notice(notice: str) -> None:
+    """Give a notice to all who listen; where nobody does, it is lost."""
+    if notice in _given or not _listeners:
+        return
+    _given.add(notice)
+    for listener in tuple(_listeners):
+        listener(notice)
+
+
+# -- ending ----------------------------------------------------------------------------------------
+
+
+class _Interruptible(Protocol):
+    """A database, whose statements may take minutes."""
+
+    def interrupt(self) -> None: ...
+
+
+#: Databases that may be at work when a signal comes.
+_databases: WeakSet[_Interruptible] = WeakSet()
+
+
+def interrupt_with_us(database: _Interruptible) -> None:
+    """Have the statements of a database end when the command does.
+
+    DuckDB notices by itself that a signal was handled, but first waits for what its threads do.
+    """
+    _databases.add(database)
+
+
+class _Ended(KeyboardInterrupt):
+    """A signal has come.
+
+    A class of its own, because Python remembers a bare KeyboardInterrupt that passed through
+    ``exec``, as in many imports, and then ends by SIGINT whatever the exit code should be.
+    """
+
+
+def _is_ending() -> bool:
+    """Whether what is done just now is done because a signal came."""
+    error = sys.exc_info()[1]
+    while error is not None:
+        if isinstance(error, _Ended):
+            return True
+        error = error.__context__
+    return False
+
+
+class Ending:
+    """Ends what is done in its block when a signal comes, by a KeyboardInterrupt.
+
+    A signal that the process ignores, as under nohup, stays ignored. Outside of the main
+    thread, where no signal can be handled, nothing changes.
+
+    Parameters
+    ----------
+    at_once : bool
+        False: the first signal only makes the answer True when the object is called, and the block
+        comes to its end by itself. A second Ctrl-C still ends it.
+
+    Attributes
+    ----------
+    signal : int
+        The number of the first signal that came; 0 for none.
 
     Examples
     --------
-    >>> with Interruption() as interrupted:
+    >>> ending = Ending()
+    >>> try:
+    ...     with ending:
+    ...         signal.raise_signal(signal.SIGTERM)
+    ... except KeyboardInterrupt:
+    ...     print(ending.signal)
+    15
+    >>> with Ending(at_once=False) as interrupted:
     ...     signal.raise_signal(signal.SIGTERM)
     ...     print(interrupted(), interrupted.signal)
     True 15
     """
 
-    _ends_the_block = False  # whoever asks may also handle what a second Ctrl-C raises
+    def __init__(self, *, at_once: bool = True) -> None:
+        self.signal = 0
+        self._at_once = at_once
+        self._has_raised = False
+        self._before: dict[signal.Signals, Any] = {}
 
     def __call__(self) -> bool:
         """Whether somebody has asked for the end."""
         return self.signal != 0
 
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            names = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not known everywhere
+            for number in (signal.Signals[n] for n in names if n in signal.Signals.__members__):
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self.note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        # Libraries make errors of their own of an interruption; DuckDB a RuntimeError. Python
+        # passes over one that is raised while it throws an object away. Where the block is not
+        # ended at once, it may also have handled what a second Ctrl-C raised.
+        is_lost = error is None and self._at_once
+        if self._has_raised and (is_lost or not isinstance(error, KeyboardInterrupt | NoneType)):
+            raise _Ended from error
+
     def note(self, number: int, frame: FrameType | None) -> None:
-        if self.signal and number == signal.SIGINT:
-            super().note(number, frame)
+        """Handle a signal."""
+        ends = self._at_once or (self.signal != 0 and number == signal.SIGINT)
+        if ends and number != signal.SIGINT and _is_ending():
+            return  # a terminal that closes says so twice, and clearing up goes on
         self.signal = self.signal or number
+        if not ends:
+            return
+        for database in tuple(_databases):
+            with suppress(Exception):  # a closed one refuses; the others end all the same
+                database.interrupt()
+        self._has_raised = True
+        raise _Ended

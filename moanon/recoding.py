@@ -1,7 +1,7 @@
 """Recodings: how the solutions of a front turn a table into groups.
 
-A front does not care how its solutions were made. `Recodings` is what it asks of them: the grouping
-of a solution, the sizes of the groups that each keeps, and what is written to ``solutions.json``.
+A front does not care how its solutions were made. It asks both kinds of `Recodings` the same: the
+grouping of a solution, the sizes of the groups that each keeps, what ``solutions.json`` says of it.
 
 - `GlobalRecodings` are genomes: one generalization of each column for the whole table, and
   thresholds below which groups are suppressed.
@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,54 +37,6 @@ BOXES = "boxes.npz"
 Blocks = Mapping[str, tuple[tuple[int, int], ...]]
 #: The same in words.
 Labels = Mapping[str, tuple[str, ...]]
-
-
-class Recodings(Protocol):
-    """How each of some solutions turns a table into groups."""
-
-    def __len__(self) -> int: ...
-
-    def take(self, rows: Ints) -> Recodings:
-        """Some of them, in that order."""
-        ...
-
-    def all_groups(self, row: int, instance: Instance) -> Grouping:
-        """All groups of a solution, before any of them is suppressed."""
-        ...
-
-    def grouping(self, row: int, instance: Instance) -> Grouping:
-        """Its groups, with those marked that it suppresses."""
-        ...
-
-    def groupings(self, instance: Instance) -> Iterator[Grouping]:
-        """The `grouping` of each solution, in order; much faster than one at a time."""
-        ...
-
-    def kept_sizes(self, instance: Instance) -> list[Ints]:
-        """Sizes of the groups that each solution keeps, from one pass over all of them."""
-        ...
-
-    def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
-        """The blocks that released cells of each solution can show.
-
-        Raises
-        ------
-        GenomeError
-            If a solution does not fit the domains of the table.
-        """
-        ...
-
-    def generalization(self, row: int, instance: Instance) -> Generalization | None:
-        """The blocks of each column, where they are the same for all rows."""
-        ...
-
-    def entry(self, row: int) -> dict[str, Any]:
-        """A solution as numbers, texts, lists and dicts only; see `of_entries`."""
-        ...
-
-    def files(self) -> Mapping[str, bytes]:
-        """What is too large for such entries, as files by name; the same bytes every time."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,13 +61,7 @@ class GlobalRecodings(Outlined):
     def of_entries(
         cls, entries: Sequence[Mapping[str, Any]], suppression: Suppression
     ) -> GlobalRecodings:
-        """Read them from what `entry` wrote.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If an entry is something else.
-        """
+        """Read what `entry` wrote; a KeyError, TypeError or ValueError for anything else."""
         genomes = np.array([_bits(entry["genome"]) for entry in entries], dtype=np.uint8)
         keys = ("size", "diversity")
         thresholds = [[_whole(entry["thresholds"][key], key) for key in keys] for entry in entries]
@@ -129,14 +75,17 @@ class GlobalRecodings(Outlined):
         return len(self.genomes)
 
     def take(self, rows: Ints) -> GlobalRecodings:
+        """Some of them, in that order."""
         return GlobalRecodings(self.genomes[rows], self.thresholds[rows], self.suppression)
 
     def all_groups(self, row: int, instance: Instance) -> Grouping:
+        """All groups of a solution, before any of them is suppressed."""
         from moanon.grouping import Grouping
 
         return Grouping.of_genome(instance, self.genomes[row])
 
     def grouping(self, row: int, instance: Instance) -> Grouping:
+        """Its groups, with those marked that it suppresses."""
         from moanon.measures.evaluate import suppress_groups
 
         return suppress_groups(
@@ -144,6 +93,7 @@ class GlobalRecodings(Outlined):
         )
 
     def groupings(self, instance: Instance) -> Iterator[Grouping]:
+        """The `grouping` of each solution, in order; much faster than one at a time."""
         from moanon.grouping import Grouping
         from moanon.measures.evaluate import suppress_each
 
@@ -151,22 +101,27 @@ class GlobalRecodings(Outlined):
         return suppress_each(every, self.suppression, self.thresholds, instance.cells.rows)
 
     def kept_sizes(self, instance: Instance) -> list[Ints]:
+        """Sizes of the groups that each solution keeps, from one pass over all of them."""
         from moanon.measures.evaluate import Evaluator
 
         return Evaluator(instance).kept_sizes(self.genomes, self.thresholds, self.suppression)
 
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
+        """Blocks that released cells can show; a GenomeError if they do not fit the table."""
         return _blocks(instance.layout, instance.layout.check(self.genomes))
 
     def generalization(self, row: int, instance: Instance) -> Generalization | None:
+        """The blocks of each column, where they are the same for all rows."""
         return instance.layout.decode(self.genomes[row])
 
     def entry(self, row: int) -> dict[str, Any]:
+        """A solution as numbers, texts, lists and dicts only; see `of_entries`."""
         size, diversity = self.thresholds[row].tolist()
         genome = "".join("1" if bit else "0" for bit in self.genomes[row])
         return {"genome": genome, "thresholds": {"size": size, "diversity": diversity}}
 
     def files(self) -> Mapping[str, bytes]:
+        """What is too large for such entries, as files by name; the same bytes every time."""
         return {}
 
 
@@ -220,10 +175,8 @@ class LocalRecodings(Outlined):
     def of_file(cls, content: bytes) -> LocalRecodings:
         """Read them from what `files` wrote.
 
-        Raises
-        ------
-        KeyError, TypeError, ValueError, zipfile.BadZipFile
-            If it is something else, damaged, or of a version that sealed nothing.
+        A KeyError, TypeError, ValueError or BadZipFile if it is something else, damaged, or of a
+        version that sealed nothing.
         """
         try:
             return cls._of_arrays(content)
@@ -281,10 +234,7 @@ class LocalRecodings(Outlined):
     def cell_group(self, row: int, instance: Instance) -> Ints:
         """The box of each cell of the table, or `moanon.grouping.NO_GROUP` where it is suppressed.
 
-        Raises
-        ------
-        DataError
-            If these are not the cells that the boxes were found on.
+        A DataError if these are not the cells that the boxes were found on.
         """
         starts, stops = self.starts[row], self.stops[row]
         try:
@@ -341,6 +291,10 @@ class LocalRecodings(Outlined):
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **arrays)
         return {BOXES: buffer.getvalue()}
+
+
+#: How each of some solutions turns a table into groups.
+Recodings = GlobalRecodings | LocalRecodings
 
 
 def joined(several: Sequence[Recodings]) -> Recodings:

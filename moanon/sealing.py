@@ -34,14 +34,8 @@ _EFFORT = {"n": 2**13, "r": 8, "p": 1, "dklen": 32}
 def table_key(digest: str, codes: Values, counts: Ints) -> bytes:
     """The key that only the cells of a table give.
 
-    Parameters
-    ----------
-    digest : str
-        Of the table; no secret.
-    codes : array (columns, cells)
-        Base values, below 2^16.
-    counts : array (cells,)
-        Rows of each cell.
+    It follows from the base values (below 2^16) and the rows of all cells, and from the digest of
+    the table, which is no secret.
     """
     content = hashlib.sha256(np.array(codes.shape, dtype="<i8").tobytes())
     content.update(np.ascontiguousarray(codes, dtype="<u2").data)
@@ -70,10 +64,7 @@ def seal(key: bytes, text: bytes, context: bytes) -> bytes:
 def unseal(key: bytes, sealed: bytes, context: bytes) -> bytes:
     """Read what `seal` has hidden.
 
-    Raises
-    ------
-    ValueError
-        If it was sealed with another key, for another context, or was changed.
+    A ValueError if it was sealed with another key, for another context, or was changed.
     """
     tag = sealed[:_TAG]
     text = _hidden(key, tag, sealed[_TAG:])

@@ -13,15 +13,7 @@ from html import escape
 
 @dataclass(frozen=True)
 class Grid:
-    """A small table of texts.
-
-    Attributes
-    ----------
-    headers : sequence of str
-    rows : sequence of sequence of str
-    right : collection of int
-        Places of the columns that hold numbers.
-    """
+    """A small table of texts; `right` are the places of columns that hold numbers."""
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]

@@ -31,7 +31,7 @@ for number, handler in (
         signal.signal(number, handler)
 
 # Derandomized, so that a red run can be repeated by anyone; `thorough` explores afresh instead.
-settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("thorough", derandomize=False, deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -303,8 +303,8 @@ def test_parts_that_a_killed_writer_left_are_cleared_and_those_of_a_living_one_a
     (left / "part-00000.csv").write_text("a\n")
     target, notice = tmp_path / "parts", tmp_path / "notice.json"
     with StagedFolder(target, notice, force=False) as staged:
-        (staged.folder / "part-00000.csv").write_text("b\n")
-        staged.notice.write_text("{}")
+        (staged[target] / "part-00000.csv").write_text("b\n")
+        staged[notice].write_text("{}")
         clear_leftovers(tmp_path)
         assert not left.exists()
         staged.move()
@@ -324,7 +324,7 @@ def test_a_folder_whose_file_beside_cannot_be_moved_is_as_before(
 
     def replace() -> None:
         with StagedFolder(target, notice, force=True) as staged:
-            (staged.folder / "part-00000.csv").write_text("new")
+            (staged[target] / "part-00000.csv").write_text("new")
             staged.move()
 
     monkeypatch.setattr(StagedFiles, "move", full)

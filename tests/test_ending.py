@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from moanon.ending import Ending, interrupt_with_us
+from moanon.progress import Ending, interrupt_with_us
 from tests.checkout import environment
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -131,7 +131,7 @@ def test_a_signal_in_code_that_is_just_made_has_its_own_exit_code(tmp_path: Path
     # As where a module is imported: classes of data are made so.
     (tmp_path / "ended.py").write_text(
         "import signal, sys\n"
-        "from moanon.ending import Ending\n"
+        "from moanon.progress import Ending\n"
         "ending = Ending()\n"
         "try:\n"
         "    with ending:\n"

@@ -8,8 +8,7 @@ import signal
 import pytest
 
 from moanon import progress as shown
-from moanon.progress import Interruption, duration, show_progress
-from moanon.search.running import Progress
+from moanon.progress import Ending, Progress, duration, show_progress
 
 
 def progress(generation: int, **others: object) -> Progress:
@@ -86,7 +85,7 @@ def test_times_are_readable(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_noted(number: signal.Signals) -> None:
-    with Interruption() as interrupted:
+    with Ending(at_once=False) as interrupted:
         assert not interrupted()
         signal.raise_signal(number)
         assert interrupted()
@@ -94,7 +93,7 @@ def test_a_signal_is_noted(number: signal.Signals) -> None:
 
 
 def test_a_second_ctrl_c_ends_at_once() -> None:
-    with Interruption():
+    with Ending(at_once=False):
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
@@ -102,6 +101,6 @@ def test_a_second_ctrl_c_ends_at_once() -> None:
 
 def test_handlers_are_put_back() -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with Interruption():
+    with Ending(at_once=False):
         assert signal.getsignal(signal.SIGINT) != before[0]
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

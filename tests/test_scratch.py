@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from moanon.ending import ScratchFolder, clear_abandoned
+from moanon.atomic import ScratchFolder, clear_abandoned
 from tests.checkout import environment
 
 #: A process that has such a folder, and ends when told.
 STAYS = """
 import sys
-from moanon.ending import ScratchFolder
+from moanon.atomic import ScratchFolder
 with ScratchFolder() as folder:
     (folder.path / "spilled").mkdir()
     (folder.path / "spilled" / "rows").write_text("rows")

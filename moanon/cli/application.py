@@ -21,7 +21,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import MISSING, fields, is_dataclass
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -31,9 +31,10 @@ import typer
 from typer.core import TyperGroup
 
 from moanon import __version__
+from moanon.atomic import clear_abandoned
 from moanon.cli.printing import as_options, on_one_line
-from moanon.ending import Ending, clear_abandoned
-from moanon.errors import ImpossibleError, InfeasibleError, MoanonError, on_notice
+from moanon.errors import ImpossibleError, InfeasibleError, MoanonError
+from moanon.progress import Ending, on_notice
 
 DONE, NO = 0, 1
 _BAD_INPUT, _DEFECT, _INTERRUPTED, _PIPE_CLOSED = 2, 70, 130, 141
@@ -129,13 +130,20 @@ def load_commands(name: str = "") -> None:
         import_module(f"moanon.cli.{module}")
 
 
+@cache
+def _command(registered: int) -> Any:
+    """Build the application of so many commands; once, as that takes longer than most answers."""
+    return typer.main.get_command(app)
+
+
 def _answer(arguments: list[str]) -> int:
     ending = Ending()
     try:
         with ending:
             clear_abandoned()
             load_commands(arguments[0])
-            code = app(arguments, prog_name="moanon", standalone_mode=False)
+            command = _command(len(app.registered_commands))
+            code = command(arguments, prog_name="moanon", standalone_mode=False)
     except ImpossibleError as error:
         return _refuse(str(error))
     except InfeasibleError as error:

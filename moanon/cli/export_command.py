@@ -327,11 +327,11 @@ def _words(
             texts[name] += f"; solution {beside} has {value}"
     texts["suppressed"] = f"{counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})"
     texts["suppressed"] += f": {why}" if why else ""
-    if certificate.origin.rows_dropped:
-        texts["dropped"] = f"{counted(certificate.origin.rows_dropped, 'row')} for missing values"
+    if certificate.rows_dropped:
+        texts["dropped"] = f"{counted(certificate.rows_dropped, 'row')} for missing values"
     yield from facts(texts, " ")
     yield from (f"note: {note}" for note in certificate.notes)
-    if cells := certificate.origin.formula_cells:
+    if cells := certificate.formula_cells:
         safe = "--spreadsheet-safe puts an apostrophe before each"
         became = f"released as they are ({safe})"
         if certificate.spreadsheet_safe:

@@ -48,7 +48,7 @@ def measure(
     out: without a configuration or hierarchies, all that is about loss. A sensitive column that was
     not released is not measured, unless --sensitive names it: then by the original's values.
     """
-    from moanon.experiment.measured_release import measure_release
+    from moanon.experiment.anonymizations import measure_release
 
     found = measure_release(original, released, columns.known(sensitive), columns.stars.value)
     if as_json:

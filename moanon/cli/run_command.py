@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from moanon.experiment import Experiment
     from moanon.experiment.experiment import Result
     from moanon.experiment.finished import FinishedRun
-    from moanon.experiment.proving import ProofProgress, Proven
+    from moanon.experiment.proving import Proven
     from moanon.front import Front
-    from moanon.proofs.front_proof import ProofRecord
+    from moanon.proofs.front_proof import FrontProof, ProofRecord
 
 #: Seconds that a proof may take by default, and most solutions that are listed.
 _SECONDS, _MOST_ROWS = 60.0, 24
@@ -204,9 +204,12 @@ def _prepare(config: Config, options: _Options) -> Experiment:
 
 def _search(experiment: Experiment, *, quiet: bool) -> tuple[Result, int]:
     """Run an experiment and show its progress; also return the exit code."""
-    from moanon.progress import Interruption, show_progress
+    from moanon.progress import Ending, show_progress
 
-    with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
+    with (
+        Ending(at_once=False) as interrupted,
+        show_progress(experiment.config.name, quiet=quiet) as show,
+    ):
         result = experiment.run(show, interrupted, None if show is None else show.step)
     if result.is_cut:
         place = on_one_line(str(experiment.folder))
@@ -400,15 +403,16 @@ def prove(
     continues where it stopped, also after Ctrl-C. The same amount of work gives the same bounds.
     """
     from moanon.experiment.proving import prove_results
-    from moanon.progress import Interruption, show_progress
+    from moanon.progress import Ending, show_progress
 
-    with Interruption() as interrupted, show_progress("prove", quiet=quiet) as display:
+    with Ending(at_once=False) as interrupted, show_progress("prove", quiet=quiet) as display:
 
-        def on_progress(progress: ProofProgress) -> None:
+        def on_progress(proof: FrontProof) -> None:
             if display is not None:
-                at = "" if progress.k is None else f", k {progress.k:,}"
-                done = f"{progress.work:,} bounds{at}, proven optimal"
-                display.step(done, progress.optimal, progress.steps)
+                record = proof.record()
+                at = "" if proof.current is None else f", k {proof.current:,}"
+                done = f"{record.bounds:,} bounds{at}, proven optimal"
+                display.step(done, record.optimal, record.steps)
 
         proven = prove_results(
             results,

@@ -255,9 +255,9 @@ def learn(
 
 def _run(run: LearningRun, threads: int, *, quiet: bool) -> StudyOutcome:
     """Run a study and show its progress; leave where it is interrupted."""
-    from moanon.progress import Interruption, on_part, show_progress
+    from moanon.progress import Ending, on_part, show_progress
 
-    with Interruption() as interrupted, show_progress("learn", quiet=quiet) as progress:
+    with Ending(at_once=False) as interrupted, show_progress("learn", quiet=quiet) as progress:
         on_models = on_part(None if progress is None else progress.step, "models")
         outcome = run.run(on_models, threads=threads, stop=interrupted)
     if outcome is None:

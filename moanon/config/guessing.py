@@ -21,9 +21,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from moanon.config.sections import ColumnSection
+from moanon.data.cell_reading import PLAIN, Notation, recognize
 from moanon.data.column import Profile
 from moanon.data.domain import Domain, TreeDomain
-from moanon.data.notation import PLAIN, Notation, Recognized, recognize
 from moanon.data.steps import DATE_UNITS, Kind, Scale
 from moanon.errors import MoanonError
 from moanon.wording import counted
@@ -263,11 +263,8 @@ def _guess(column: Profile) -> Guess:
     filled = int(column.counts.sum())
     if not column.values:
         return Guess(identifying, "no value in any row")
-    kind, found = _read(column.values)
-    notation, doubt = PLAIN, ""
-    if found is not None:
-        notation = found.notation
-        doubt = f" (or written as {found.instead.declared})" if found.instead else ""
+    kind, (notation, *others) = _read(column.values)
+    doubt = f" (or written as {others[0].declared})" if others else ""
     if kind != "date" and (pointer := _pointer(column.values, words)):
         return Guess(identifying, f"{seen}, {pointer}")
     if any(map(_CALLED.fullmatch, words)) or words in _NAMES:
@@ -400,21 +397,20 @@ def words_of(name: str) -> set[str]:
     return set(re.findall(r"[^\W\d_]+", letters))
 
 
-def _read(values: Sequence[str]) -> tuple[Kind | None, Recognized | None]:
-    """Narrowest type that fits all values, and how they are written where that is not plain.
+def _read(values: Sequence[str]) -> tuple[Kind | None, list[Notation]]:
+    """Narrowest type that fits all values, and how they are written, or else might be.
 
     Numbers with leading zeros are codes, hence text; dates may have them.
     """
-    found = recognize(values)
-    notation = PLAIN if found is None else found.notation
+    found, notations = recognize(values) or ("", [PLAIN])
     are_codes = any(map(_LEADING_ZERO.match, values))
     kinds: tuple[Kind, ...] = ("date",) if are_codes else ("date", "integer", "decimal")
     for kind in kinds if values else ():
-        if found is not None and (kind == "date") != (found.kind == "date"):
+        if found and (kind == "date") != (found == "date"):
             continue
-        if not Scale(kind, notation=notation).misfits(values):
-            return kind, found
-    return None, None
+        if not Scale(kind, notation=notations[0]).misfits(values):
+            return kind, notations
+    return None, [PLAIN]
 
 
 def _places(scale: Scale, values: Sequence[str]) -> list[Fraction]:

@@ -28,8 +28,9 @@ from moanon.atomic import checked_path
 from moanon.data import strict_yaml
 from moanon.data.file_form import checked_encoding
 from moanon.data.rules import checked_rule
+from moanon.data.source import is_address
 from moanon.data.strict_yaml import YamlNode, path_text
-from moanon.engines.addresses import is_address, refuse_password
+from moanon.engines.addresses import refuse_password
 from moanon.errors import ConfigError, DataError, got
 from moanon.measures import MEASURES
 from moanon.measures.measure import LARGEST, SYNONYMS, is_number

@@ -1,20 +1,29 @@
-"""From the texts of cells to values: which mean that there is none, and which are the same.
+"""From the texts of cells to values: which mean none, which look alike, and numbers and dates.
 
 Applied to the distinct values of a column, wherever its rows are, so that a table reads the same in
 memory, in DuckDB and in a database.
+
+Where a file does not write 1234.5 and 2020-01-31, a `Notation` turns a written text into the plain
+one that everything else reckons with: ``1.234,50 €`` into ``1234.50``, ``31.01.2020`` into
+``2020-01-31``. It is applied only where a domain asks for numbers or dates; what is released as it
+is keeps its own spelling. `recognize` finds the notation of a column from its values.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import product
+from typing import Literal
 
 import numpy as np
 
-from moanon.data.column import Column, holds_texts, sorted_column, without_tokens
+from moanon.data.column import Column, Profile, holds_texts, sorted_column, without_tokens
 from moanon.data.file_form import FileForm
 from moanon.errors import DataError
 
@@ -187,3 +196,200 @@ characters, Unicode form or case: whoever looks at them sees 2 values
         f"column {column!r}: {number:,} of its {len(different):,} values differ from another one "
         f"only in {DIFFERENCES}: whoever looks at them sees {seen:,} value{'s' * (seen > 1)}"
     )
+
+
+# -- how numbers and dates are written -------------------------------------------------------------
+
+#: Blanks that typesetters put between thousands: a plain one stands for all of them.
+_THIN_BLANKS = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
+#: What a format must ask for, or every date would be in the year 1900.
+_YEARS = re.compile("%([Yy]|G|c|x|D)")
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How the numbers and dates of a column are written.
+
+    Attributes
+    ----------
+    decimal : str
+        What stands before the fraction of a number.
+    thousands : str
+        What stands between groups of three digits; nothing if empty.
+    unit : str
+        What may stand before or after a number, such as ``€`` or ``kg``.
+    format : str or None
+        How a date is written, in the letters of ``strptime``; by default as ISO 8601 has it.
+
+    Examples
+    --------
+    >>> Notation(decimal=",", thousands=".", unit="€").plain_number("-1.234,50 €")
+    '-1234.50'
+    >>> Notation(format="%d.%m.%Y").plain_date("31.01.2020")
+    '2020-01-31'
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+    format: str | None = None
+
+    def check(self, column: str) -> None:
+        """Refuse signs that are the same, and a format without a year."""
+        for key, sign in (("decimal", self.decimal), ("thousands", self.thousands)):
+            if len(sign) > 1 or (sign and (sign.isalnum() or sign in "+-")):
+                raise DataError(
+                    f"column {column!r}: {key} must be one sign that is no letter, digit, + or -. "
+                    f"Got {sign!r}"
+                )
+        if not self.decimal or self.decimal == self.thousands:
+            raise DataError(
+                f"column {column!r}: decimal and thousands must be two different signs. Got "
+                f"{self.decimal!r} and {self.thousands!r}"
+            )
+        if self.format is not None and not _YEARS.search(self.format):
+            raise DataError(
+                f"column {column!r}: format must say where the year stands (%Y), e.g. %d.%m.%Y. "
+                f"Got {self.format!r}"
+            )
+
+    @property
+    def declared(self) -> str:
+        """The notation as keys of a configuration."""
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        return ", ".join(
+            f"{key}: {value!r}" for key, value in given.items() if value != getattr(PLAIN, key)
+        )
+
+    def of(self, column: Profile) -> Notation:
+        """The notation of a column: values that are no texts in their source are plain already."""
+        return self if holds_texts(column) else PLAIN
+
+    def plain_numbers(self, texts: Iterable[str]) -> Iterable[str | None]:
+        """Each text as a plain number; None where it is none in this notation."""
+        if (self.decimal, self.thousands, self.unit) == (".", "", ""):
+            return texts
+        return map(self.plain_number, texts)
+
+    def plain_number(self, text: str) -> str | None:
+        """Write one number plainly."""
+        match = self._pattern.fullmatch(text)
+        if match is None or (match["sign"] and match["inner"]):
+            return None
+        whole = "".join(filter(str.isdigit, match["whole"] or ""))
+        fraction = match["fraction"]
+        if not whole and not fraction:
+            return None
+        plain = f"{match['sign']}{match['inner']}{whole}"
+        return plain + (f".{fraction}" if fraction else "") + (match["power"] or "")
+
+    def plain_dates(self, texts: Iterable[str]) -> Iterable[str | None]:
+        """Each text as a plain date; None where the format does not fit."""
+        return texts if self.format is None else map(self.plain_date, texts)
+
+    def plain_date(self, text: str) -> str | None:
+        """Write one date plainly; a time of day is dropped, since no step is finer than a day."""
+        assert self.format is not None
+        try:
+            return datetime.datetime.strptime(text, self.format).date().isoformat()
+        except ValueError:
+            return None
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        thousands = f"[{_THIN_BLANKS}]" if self.thousands == " " else re.escape(self.thousands)
+        grouped = f"|[0-9]{{1,3}}(?:{thousands}[0-9]{{3}}){{1,30}}" if thousands else ""
+        unit = re.escape(self.unit.strip())
+        before, after = (f"(?:{unit}\\s*)?", f"(?:\\s*{unit})?") if unit else ("", "")
+        return re.compile(
+            f"(?P<sign>[+-]?){before}(?P<inner>[+-]?)(?P<whole>[0-9]{{1,100}}{grouped})?"
+            f"(?:{re.escape(self.decimal)}(?P<fraction>[0-9]{{0,100}}))?"
+            f"(?P<power>[eE][+-]?[0-9]{{1,3}})?{after}"
+        )
+
+
+#: Numbers and dates as everything here writes them.
+PLAIN = Notation()
+
+
+# -- which notation a column has -------------------------------------------------------------------
+
+#: Days, months and years in the orders and with the signs that are in use, the likelier first.
+_DATES = (
+    *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d"),
+    *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d. %B %Y", "%d%b%Y"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%d-%b-%y"),
+    *("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y"),
+)
+_TIMES = (" %H:%M:%S", " %H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+#: Signs before fractions and between thousands. Where 1,234 could be either, it is the latter.
+_SIGNS = (
+    *((".", ""), (".", ","), (".", " "), (".", "'")),
+    *((",", ""), (",", "."), (",", " "), (",", "'")),
+)
+#: What stands beside a number without changing what it is.
+_UNIT = re.compile(
+    r"\s*([$€£¥₹%]|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|kr|zł|Fr\.|kg|g|cm|mm|km|m|h|min)\s*"
+)
+_DIGITS = re.compile("[0-9]")
+#: All digits, and yet a date: years before and after these are numbers.
+_COMPACT = re.compile("(18|19|20)[0-9]{6}")
+#: A format that fits none of so many values is not tried on the others.
+_FEW = 50
+
+
+def recognize(values: Sequence[str]) -> tuple[Literal["number", "date"], list[Notation]] | None:
+    """Find the notation of values that are not plain, and what these are; None if there is none.
+
+    It is one that fits every value. Where another fits as well and reads the values as others, as
+    for dates whose day and month could be either, the likelier comes first, and then the other.
+
+    Examples
+    --------
+    >>> recognize(["1.234,50", "7,00"])
+    ('number', [Notation(decimal=',', thousands='.', unit='', format=None)])
+    >>> [notation.format for notation in recognize(["03/04/2020", "05/06/2021"])[1]]
+    ['%d/%m/%Y', '%m/%d/%Y']
+    """
+    if not values or not all(map(_DIGITS.search, values)):
+        return None
+    kind: Literal["number", "date"] = "date"
+    fitting = _fitting(_date_notations(values), values, Notation.plain_date)
+    if not fitting:
+        fitting = _fitting(_number_notations(values), values, Notation.plain_number)
+        kind = "number"
+    return None if not fitting or fitting[0] == PLAIN else (kind, fitting)
+
+
+def _fitting(
+    notations: Iterable[Notation],
+    values: Sequence[str],
+    read: Callable[[Notation, str], str | None],
+) -> list[Notation]:
+    """The first notation that fits all values, and the next that also does and reads others."""
+    found: list[Notation] = []
+    first: list[str | None] = []
+    for notation in notations:
+        if any(read(notation, value) is None for value in values[:_FEW]):
+            continue
+        plain = [read(notation, value) for value in values]
+        if None not in plain and plain != first:
+            found.append(notation)
+            if found[1:]:
+                break
+            first = plain
+    return found
+
+
+def _date_notations(values: Sequence[str]) -> Iterator[Notation]:
+    timed = ":" in values[0]
+    for date, time in product(_DATES, _TIMES if timed else ("",)):
+        if date == "%Y%m%d" and not all(map(_COMPACT.match, values)):
+            continue
+        yield Notation(format=date + time)
+
+
+def _number_notations(values: Sequence[str]) -> Iterator[Notation]:
+    unit = _UNIT.search(values[0])
+    for decimal, thousands in _SIGNS:
+        yield Notation(decimal, thousands, unit[1] if unit else "")

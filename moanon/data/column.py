@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -50,33 +50,9 @@ _SIGNS = {"\0": "a NUL character", "\ufeff": "a byte order mark"}
 _UNSEEN = re.compile("[\0\ufeff]")
 
 
-class Profile(Protocol):
-    """What is known of a column without looking at rows; see `Column` and `ColumnProfile`."""
-
-    @property
-    def name(self) -> str:
-        """Name in the source, literally."""
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """The distinct texts that occur, sorted."""
-
-    @property
-    def native(self) -> Values | None:
-        """The same values in their own type; None for text sources."""
-
-    @property
-    def counts(self) -> Ints:
-        """Number of rows with each value."""
-
-    @property
-    def missing(self) -> int:
-        """Number of rows without a value."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnProfile(Outlined):
-    """The profile of a column whose rows are elsewhere; the attributes are those of `Profile`."""
+    """What is known of a column whose rows are elsewhere; see `Column`."""
 
     name: str
     values: tuple[str, ...]
@@ -119,6 +95,10 @@ class Column(Outlined):
     def counts(self) -> Ints:
         """Number of rows with each value."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
+
+
+#: What is known of a column without looking at rows.
+Profile = Column | ColumnProfile
 
 
 def sorted_column(

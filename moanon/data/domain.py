@@ -1,4 +1,4 @@
-"""Ordered domains: what the values of a quasi-identifier are, and how blocks of them are called.
+"""Ordered domains: what the values of a quasi-identifier are, and what blocks of them are called.
 
 Every quasi-identifier has an ordered list of *base values*; a generalization cuts that list into
 blocks of neighbours. Three kinds of domain differ in where base values come from and which blocks
@@ -18,19 +18,19 @@ order, so a block that holds it and others says so: ``S..M or (missing)``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
+from moanon.data.cell_reading import PLAIN, Notation
 from moanon.data.column import Column, Profile
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
-from moanon.data.notation import PLAIN, Notation
 from moanon.data.steps import Scale, Steps
 from moanon.errors import DataError
 
@@ -56,16 +56,12 @@ class Domain(Outlined, ABC):
     """
 
     kind: ClassVar[str]
+    has_missing: bool  # whether the last base value stands for missing cells
 
     @property
     @abstractmethod
     def size(self) -> int:
         """Number of base values ``m``; the column has ``m - 1`` bits."""
-
-    @property
-    @abstractmethod
-    def has_missing(self) -> bool:
-        """Whether the last base value stands for missing cells."""
 
     @property
     @abstractmethod
@@ -143,10 +139,9 @@ class Domain(Outlined, ABC):
             yield np.array([number >> i & 1 for i in range(width)], dtype=np.uint8)
 
     def full_domain(self) -> tuple[Bits, ...]:
-        """Generalizations that treat the whole domain alike, finest first; see `TreeDomain`."""
+        """Generalizations that treat the whole domain alike, finest first; of a tree its levels."""
         width = self.size - 1
-        finest = np.ones(width, dtype=np.uint8)
-        return (finest, np.zeros(width, dtype=np.uint8)) if width else (finest,)
+        return tuple(np.full(width, bit, dtype=np.uint8) for bit in ((1, 0) if width else (1,)))
 
     def encode(self, column: Column) -> npt.NDArray[np.uint16]:
         """Return the base value of every row of `column`; refuses values outside the domain."""
@@ -182,6 +177,22 @@ class Domain(Outlined, ABC):
     def describe(self) -> str:
         """Say in a few words which values the domain holds."""
 
+    def record(self, blocks: Iterable[tuple[int, int]], salt: str) -> dict[str, Any]:
+        """The domain as JSON can hold it, to be read again without the table (`domain_from`).
+
+        New rows must meet the same domain, and a range or a tree may come from the data. Stored are
+        names of base values and where they begin, no counts and no rows. Of a tree only those nodes
+        keep their names that somebody has seen already, in the label of one of `blocks`. A leaf
+        that no label shows by itself may be a value of suppressed rows. All that is stored of it is
+        a digest, made with `salt`, by which the same value is known in other rows. These then also
+        name the nodes above it that show a part of the value (``1305*``).
+        """
+        return {"kind": self.kind, "missing": self.has_missing, **self._record(blocks, salt)}
+
+    @abstractmethod
+    def _record(self, blocks: Iterable[tuple[int, int]], salt: str) -> dict[str, Any]:
+        """What a domain of this kind stores of itself."""
+
 
 @dataclass(frozen=True, repr=False)
 class IntervalDomain(Domain):
@@ -215,6 +226,9 @@ class IntervalDomain(Domain):
 
     def describe(self) -> str:
         return self.steps.describe()
+
+    def _record(self, blocks: Iterable[tuple[int, int]], salt: str) -> dict[str, Any]:
+        return {"steps": self.steps.record()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -255,28 +269,8 @@ class OrderedDomain(Domain):
         first, last = self._declared[0], self._declared[-1]
         return first if first == last else f"{first} … {last}"
 
-
-@dataclass(frozen=True, repr=False)
-class HiddenLeaves(Outlined):
-    """Leaves that are known only by a digest of their names.
-
-    Whoever has a name finds its leaf; nobody can read the names off, but a guess can be tested.
-    Nodes above them that show how a value begins or ends are named after the values that are found:
-    `forms` has how many characters each shows, and what stands for the others.
-    """
-
-    salt: str
-    places: Mapping[str, int]
-    forms: Mapping[int, tuple[int, str]]
-
-    @staticmethod
-    def digest(salt: str, name: str) -> str:
-        """What stands for a name."""
-        return sha256(f"{salt}\0{name}".encode()).hexdigest()[:32]
-
-    def find(self, name: str) -> int:
-        """The leaf of that name; -1 if there is none."""
-        return self.places.get(self.digest(self.salt, name), -1)
+    def _record(self, blocks: Iterable[tuple[int, int]], salt: str) -> dict[str, Any]:
+        return {"order": list(self.order)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -284,19 +278,25 @@ class TreeDomain(Domain):
     """The leaves of a hierarchy; blocks are its nodes.
 
     Leaves are values as they are written, or `steps` of numbers or dates under the names that these
-    have; some may be `hidden`. With `sets`, a group that has blocks of its own may also show
-    several neighbouring nodes, as ``{Married, Widowed}``: the largest that make up the block.
-    `telling` says which names come from the table, and `made` that a rule made the tree from the
-    values of the column.
+    have. With `sets`, a group that has blocks of its own may also show several neighbouring nodes,
+    as ``{Married, Widowed}``: the largest that make up the block. `telling` says which names come
+    from the table, and `made` that a rule made the tree from the values of the column.
+
+    Some leaves may be `hidden`: known only by a digest of their names with `salt`. Whoever has a
+    name finds its leaf; nobody can read the names off, but a guess can be tested. Nodes above them
+    that show how a value begins or ends are named after the values that are found: `forms` has how
+    many characters each shows, and what stands for the others.
     """
 
     hierarchy: Hierarchy
     has_missing: bool = False
     steps: Steps | None = None
     sets: bool = False
-    hidden: HiddenLeaves | None = None
     telling: Telling = "nothing"
     made: bool = False
+    salt: str = ""
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    forms: Mapping[int, tuple[int, str]] = field(default_factory=dict)
     kind: ClassVar[str] = "tree"
 
     @property
@@ -315,7 +315,7 @@ class TreeDomain(Domain):
     def _index(self) -> dict[str, int]:
         # A cell that reads "(missing)" is not a missing cell.
         leaves = self.hierarchy.leaf_index
-        apart = set() if self.hidden is None else {*self.hidden.places.values()}
+        apart = {*self.hidden.values()}
         if self.has_missing:
             apart.add(leaves[MISSING])
         return {leaf: i for leaf, i in leaves.items() if i not in apart}
@@ -324,28 +324,20 @@ class TreeDomain(Domain):
         if self.steps is not None:
             return self.steps.find(values)
         found = np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
-        if self.hidden is not None:
+        if self.hidden:
             for place in np.flatnonzero(found < 0).tolist():
-                found[place] = self.hidden.find(values[place])
+                found[place] = self._find_hidden(values[place])
         return found
 
+    def _find_hidden(self, value: str) -> int:
+        return self.hidden.get(_digest(self.salt, value), -1)
+
     def _block_name(self, start: int, stop: int) -> str:
-        names = [self.hierarchy.names[node] for node in self.largest_nodes(start, stop)]
+        names = [self.hierarchy.names[node] for node in self.hierarchy.covering(start, stop)]
         return names[0] if len(names) == 1 else f"{{{', '.join(map(_quoted, names))}}}"
 
-    def largest_nodes(self, start: int, stop: int) -> Iterator[int]:
-        """Nodes that make up a block, each as large as possible."""
-        while start < stop:
-            end = next(end for end in range(stop, start, -1) if (start, end) in self._nodes)
-            yield self._nodes[start, end]
-            start = end
-
-    @property
-    def _nodes(self) -> dict[tuple[int, int], int]:
-        return self.hierarchy.node_of
-
     def allows(self, start: int, stop: int) -> bool:
-        return self.sets or (start, stop) in self._nodes
+        return self.sets or (start, stop) in self.hierarchy.node_of
 
     def reveals(self, start: int, stop: int) -> bool:
         number = stop - start
@@ -354,16 +346,16 @@ class TreeDomain(Domain):
         return number == 1 if self.telling == "leaves" else number < self.size
 
     def meeting(self, values: Iterable[str]) -> TreeDomain:
-        if self.hidden is None:
+        if not self.hidden:
             return self
         tree, names = self.hierarchy, list(self.hierarchy.names)
         for value in values:
-            node = -1 if (leaf := self.hidden.find(value)) < 0 else tree.node_of[leaf, leaf + 1]
+            node = -1 if (leaf := self._find_hidden(value)) < 0 else tree.node_of[leaf, leaf + 1]
             if node >= 0:
                 names[node] = value
             while node >= 0:
-                if node in self.hidden.forms:
-                    shown, rest = self.hidden.forms[node]
+                if node in self.forms:
+                    shown, rest = self.forms[node]
                     from_left, end = self.telling == "heads", len(value) - shown
                     names[node] = value[:shown] + rest if from_left else rest + value[end:]
                 node = tree.parents[node]
@@ -376,23 +368,13 @@ class TreeDomain(Domain):
         return self.hierarchy.count_cuts()
 
     def sample(self, number: int, rng: np.random.Generator) -> Bits:
-        """Draw cuts as D §6.4 does.
-
-        From the root down, each node decides by a fair coin whether its subtrees stay
-        distinguishable; below a node that does not, nothing is decided.
-        """
-        expanded = rng.integers(0, 2, size=(number, len(self.hierarchy.inner)), dtype=np.uint8)
-        for node, parent in enumerate(self.hierarchy.inner_parent):
-            if parent >= 0:  # pre-order: the parent is decided before its children
-                expanded[:, node] &= expanded[:, parent]
-        return self.hierarchy.bits_of(expanded)
+        return self.hierarchy.sample(number, rng)
 
     def enumerate(self) -> Iterator[Bits]:
         for cut in self.hierarchy.cuts():
             yield self.hierarchy.cut_bits(cut)
 
     def full_domain(self) -> tuple[Bits, ...]:
-        """Bits of each level of the hierarchy, finest first; levels that are alike count once."""
         return tuple(self.hierarchy.cut_bits(cut) for cut in dict.fromkeys(self.hierarchy.levels))
 
     def describe(self) -> str:
@@ -402,6 +384,67 @@ class TreeDomain(Domain):
         if number == 1:
             return self.hierarchy.leaves[0]
         return f"the {number} leaves of {self.hierarchy.names[0]!r}"
+
+    def _record(self, blocks: Iterable[tuple[int, int]], salt: str) -> dict[str, Any]:
+        tree = self.hierarchy
+        named = {node for block in blocks for node in tree.covering(*block)}
+        if self.has_missing:
+            named.add(tree.names.index(MISSING))
+        if self.size > 1:
+            named.discard(0)  # the root shows as a star
+        unnamed = [node for node in range(len(tree.names)) if node not in named]
+        masked = self.telling in ("heads", "tails")
+        return {
+            "hierarchy": tree.record(unnamed),
+            "steps": None if self.steps is None else self.steps.record(),
+            "sets": self.sets,
+            "salt": salt,
+            "hidden": {
+                _digest(salt, tree.names[node]): tree.starts[node]
+                for node in unnamed
+                if not tree.children[node] and self.steps is None
+            },
+            "telling": self.telling,
+            "made": self.made,
+            "forms": [
+                [node, *self._form(tree.names[node])]
+                for node in unnamed
+                if masked and node and tree.children[node]
+            ],
+        }
+
+    def _form(self, name: str) -> tuple[int, str]:
+        """How many characters of the values below a node its name shows, and what hides others."""
+        shown = len(name.rstrip(SUPPRESSED) if self.telling == "heads" else name.lstrip(SUPPRESSED))
+        return shown, SUPPRESSED * (len(name) - shown)
+
+
+def domain_from(record: Mapping[str, Any]) -> Domain:
+    """Read what `Domain.record` gave; anything else is refused as damaged."""
+    try:
+        missing = bool(record["missing"])
+        if record["kind"] == "ordered":
+            return OrderedDomain(tuple(record["order"]), missing)
+        if record["kind"] == "interval":
+            return IntervalDomain(Steps.of_record(record["steps"]), missing)
+        return TreeDomain(
+            Hierarchy.of_record(record["hierarchy"]),
+            missing,
+            None if record["steps"] is None else Steps.of_record(record["steps"]),
+            record["sets"],
+            record.get("telling", "nothing"),
+            record.get("made", True),  # earlier versions did not store it: nothing is declared
+            str(record["salt"]),
+            dict(record["hidden"]),
+            {node: (shown, rest) for node, shown, rest in record.get("forms", ())},
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise DataError(f"a stored domain is damaged: {error!r}") from None
+
+
+def _digest(salt: str, name: str) -> str:
+    """What stands for the name of a hidden leaf."""
+    return sha256(f"{salt}\0{name}".encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -445,23 +488,11 @@ class IntervalSpec:
 
     def steps(self, column: Profile) -> Steps:
         """Lay the steps over the values of `column`."""
-        scale = Scale.choose(
-            column.values,
-            column.name,
-            self.type,
-            self.granularity,
-            self.range or (),
-            self.notation.of(column),
-        )
-        return Steps.build(
-            scale,
-            column.values,
-            column.name,
-            self.granularity,
-            self.range,
-            self.origin,
-            clamped=self.outside == "clamp",
-        )
+        values, name, notation = column.values, column.name, self.notation.of(column)
+        ends = self.range or ()
+        scale = Scale.choose(values, name, self.type, self.granularity, ends, notation)
+        given, clamped = (self.granularity, self.range, self.origin), self.outside == "clamp"
+        return Steps.build(scale, values, name, *given, clamped=clamped)
 
 
 @dataclass(frozen=True, repr=False)
@@ -489,7 +520,7 @@ class OrderedSpec(Outlined):
             raise DataError(f"{where}: order must be a list of texts. Got {self.order!r}")
         if not self.order:
             raise DataError(f"{where}: order must name at least one value. Got none")
-        seen: set[str] = set()
+        seen, missing = set[str](), column.missing > 0
         for value in self.order:
             if not isinstance(value, str):
                 raise DataError(f"{where}: order must hold texts. Got {value!r}")
@@ -499,28 +530,18 @@ class OrderedSpec(Outlined):
                 raise DataError(
                     f"{where}: a value of the order must not hold a NUL character. Got {value!r}"
                 )
-            seen.add(value)
-        missing = column.missing > 0
-        for value in self.order:
-            if value == SUPPRESSED or (
-                missing and (value == MISSING or value.endswith(OR_MISSING))
-            ):
+            says_missing = value == MISSING or value.endswith(OR_MISSING)
+            if value == SUPPRESSED or (missing and says_missing):
                 raise DataError(f"{where}: the value {value!r} is a reserved label; rename it")
+            seen.add(value)
         domain = OrderedDomain((*self.order, MISSING) if missing else tuple(self.order), missing)
         check_size(column.name, domain.size)
         _check_labels(where, self.order)
         return domain
 
 
-class MakesTree(Protocol):
-    """A rule that makes the tree of a column from its values; see `moanon.data.rules`."""
-
-    @property
-    def telling(self) -> Telling:
-        """Which names of the tree reveal values of the column."""
-
-    def make(self, column: Profile) -> tuple[Hierarchy, Steps | None]:
-        """Make the tree; where its leaves are steps of numbers or dates, also give these."""
+#: What makes the tree of a column from its values; see `moanon.data.rules.TreeRule`.
+Rule = Callable[[Profile], tuple[Hierarchy, Steps | None, Telling]]
 
 
 @dataclass(frozen=True)
@@ -544,43 +565,32 @@ class TreeSpec:
     ('north', '{b, c}', '{north, c}', '*')
     """
 
-    hierarchy: Hierarchy | MakesTree
+    hierarchy: Hierarchy | Rule
     sets: bool = False
     kind: ClassVar[str] = "tree"
 
     def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
-        where, steps = f"column {column.name!r}", None
+        steps: Steps | None = None
         telling: Telling = "nothing"
-        if isinstance(self.hierarchy, Hierarchy):
-            hierarchy = self.hierarchy
+        if made := not isinstance(self.hierarchy, Hierarchy):
+            hierarchy, steps, telling = self.hierarchy(column)
         else:
-            hierarchy, steps = self.hierarchy.make(column)
-            telling = self.hierarchy.telling
+            hierarchy = self.hierarchy
+        wrong, missing = "", column.missing > 0
+        as_sets = (name for name in hierarchy.all_names if name.startswith("{"))
         if SUPPRESSED in hierarchy.leaf_index:
-            raise DataError(
-                f"{where}: the hierarchy has a leaf called {SUPPRESSED!r}, which fully generalized "
-                "cells carry; rename it"
-            )
-        missing = column.missing > 0
-        if missing:
-            if MISSING in hierarchy.all_names:
-                raise DataError(
-                    f"{where}: the hierarchy has a node called {MISSING!r}, which missing cells "
-                    "would carry; rename it"
-                )
-            hierarchy = hierarchy.with_leaf(MISSING)
-        check_size(column.name, len(hierarchy.leaves))
-        for name in hierarchy.all_names if self.sets else ():
-            if name.startswith("{"):
-                raise DataError(
-                    f"{where}: the hierarchy has a node called {name!r}, which reads as a set of "
-                    "values; rename it, or do without sets"
-                )
-        made = not isinstance(self.hierarchy, Hierarchy)
-        return TreeDomain(
-            hierarchy, missing, sets=self.sets, steps=steps, telling=telling, made=made
-        )
+            wrong = f"leaf called {SUPPRESSED!r}, which fully generalized cells carry; rename it"
+        elif missing and MISSING in hierarchy.all_names:
+            wrong = f"node called {MISSING!r}, which missing cells would carry; rename it"
+        elif self.sets and (name := next(as_sets, "")):
+            wrong = f"node called {name!r}, which reads as a set of values; rename it, or do "
+            wrong += "without sets"
+        if wrong:
+            raise DataError(f"column {column.name!r}: the hierarchy has a {wrong}")
+        check_size(column.name, len(hierarchy.leaves) + missing)
+        hierarchy = hierarchy.with_leaf(MISSING) if missing else hierarchy
+        return TreeDomain(hierarchy, missing, steps, self.sets, telling, made)
 
 
 def _quoted(name: str) -> str:
@@ -603,28 +613,21 @@ def _check_labels(where: str, order: Sequence[str]) -> None:
     the values stand in the order does not matter here: a reader does not know it by heart.
     """
     known = set(order)
+    dots = [(value, at) for value in order for at, sign in enumerate(value) if sign == "."]
     longer: dict[str, tuple[str, str]] = {}
-    for value in order:
-        for at in _dots(value):
-            head, more = value[:at], value[at:]
-            if head not in known or not (more == "." or more.startswith(RANGE_MARK)):
-                continue
-            longer[more + RANGE_MARK] = head, value
-            if more[len(RANGE_MARK) :] in known and more != ".":
-                raise _two_readings(where, value, "the value", (head, more[len(RANGE_MARK) :]))
-    if not longer:
-        return
-    for value in order:
-        for at in _dots(value):
-            rest, tail = value[: at + 1], value[at + 1 :]
-            if tail in known and RANGE_MARK + rest in longer:
-                short, long = longer[RANGE_MARK + rest]
-                label = short + RANGE_MARK + value
-                raise _two_readings(where, label, f"{short!r} to {value!r}", (long, tail))
-
-
-def _dots(value: str) -> list[int]:
-    return [at for at, sign in enumerate(value) if sign == "."] if "." in value else []
+    for value, at in dots:
+        head, more = value[:at], value[at:]
+        if head not in known or not (more == "." or more.startswith(RANGE_MARK)):
+            continue
+        longer[more + RANGE_MARK] = head, value
+        if more[len(RANGE_MARK) :] in known and more != ".":
+            raise _two_readings(where, value, "the value", (head, more[len(RANGE_MARK) :]))
+    for value, at in dots:
+        rest, tail = value[: at + 1], value[at + 1 :]
+        if tail in known and RANGE_MARK + rest in longer:
+            short, long = longer[RANGE_MARK + rest]
+            label = short + RANGE_MARK + value
+            raise _two_readings(where, label, f"{short!r} to {value!r}", (long, tail))
 
 
 def _two_readings(where: str, label: str, reading: str, other: tuple[str, str]) -> DataError:

@@ -13,18 +13,21 @@ is. Hence cuts and "downward closed" sets of expanded nodes are the same thing, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
 from moanon.atomic import checked_path
 from moanon.data import treefile
-from moanon.data.treefile import RawNode
+from moanon.data.strict_yaml import YamlNode, parse
+from moanon.data.treefile import MAX_LEVELS, RawNode
 from moanon.errors import HierarchyError
 
 #: What a fully generalized cell shows; no leaf or inner node may be called so.
@@ -33,6 +36,16 @@ SUPPRESSED = "*"
 MAX_FILE_BYTES = 32 * 1024 * 1024
 #: Base values are coded in 16 bits.
 MAX_LEAVES = 65_536
+#: How YAML writes "nothing here": the node is a leaf.
+_NOTHING = {"", "null", "~"}
+#: What is said of YAML that is no tree.
+_REFUSALS = {
+    "document": "a second YAML document begins; a file is one tree",
+    "alias": "anchors and aliases are not allowed in a hierarchy (a tree must not contain itself)",
+    "key": "a node's name must be text",
+    "twice": "node {name} appears twice",
+    "deep": f"the tree is deeper than {MAX_LEVELS} levels",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,7 +137,7 @@ class Hierarchy(Outlined):
         >>> [[tree.names[node] for node in cut] for cut in tree.cuts()]
         [['Any'], ['Public', 'Private'], ['Local', 'State', 'Private']]
         """
-        return cls._from_raw(treefile.yaml_root(text, where), where)
+        return cls._from_raw(_yaml_root(text, where), where)
 
     @classmethod
     def from_arx(cls, text: str, where: str = "hierarchy") -> Hierarchy:
@@ -217,6 +230,13 @@ class Hierarchy(Outlined):
     def node_of(self) -> dict[tuple[int, int], int]:
         """Node that covers exactly the leaves ``start .. stop - 1``."""
         return {key: i for i, key in enumerate(zip(self.starts, self.stops, strict=True))}
+
+    def covering(self, start: int, stop: int) -> Iterator[int]:
+        """Nodes that make up the leaves ``start .. stop - 1``, each as large as possible."""
+        while start < stop:
+            end = next(end for end in range(stop, start, -1) if (start, end) in self.node_of)
+            yield self.node_of[start, end]
+            start = end
 
     def lowest(self, start: int, stop: int) -> int:
         """Lowest node that holds the leaves ``start .. stop - 1``."""
@@ -335,6 +355,18 @@ class Hierarchy(Outlined):
                 cut += siblings[siblings.index(node) + 1 :]
                 node = self.parents[node]
 
+    def sample(self, number: int, rng: np.random.Generator) -> Bits:
+        """Draw cuts as D §6.4 does, one row of boundary bits each.
+
+        From the root down, each node decides by a fair coin whether its subtrees stay
+        distinguishable; below a node that does not, nothing is decided.
+        """
+        expanded = rng.integers(0, 2, size=(number, len(self.inner)), dtype=np.uint8)
+        for node, parent in enumerate(self.inner_parent):
+            if parent >= 0:  # pre-order: the parent is decided before its children
+                expanded[:, node] &= expanded[:, parent]
+        return self.bits_of(expanded)
+
     def cut_bits(self, cut: Sequence[int]) -> Bits:
         """Boundary bits of a cut given as its nodes."""
         bits = np.zeros(max(len(self.leaves) - 1, 0), dtype=np.uint8)
@@ -356,47 +388,12 @@ class Hierarchy(Outlined):
         """
         if name in self.all_names:
             raise HierarchyError(f"a hierarchy has a node called {name!r} already")
-        if self.above[0] or not self.children[0]:
-            return self._beside_leaf(name)
-        size, extra = len(self.leaves), len(self.names)
-        grows = [cut != (0,) for cut in self.levels]
-        return Hierarchy(
-            (*self.names, name),
-            (*self.starts, size),
-            (size + 1, *self.stops[1:], size + 1),
-            (*self.parents, 0),
-            tuple(
-                (*cut, extra) if grow else cut for cut, grow in zip(self.levels, grows, strict=True)
-            ),
-            (*self.above, ()),
-            tuple(
-                (*labels, name) if grow else labels
-                for labels, grow in zip(self.level_labels, grows, strict=True)
-            ),
-        )
-
-    def _beside_leaf(self, name: str) -> Hierarchy:
-        """Put a root above this tree and a leaf: it takes the highest name of the chain."""
-        above, size, extra = self.above[0], len(self.leaves), len(self.names) + 1
-        root = above[0] if above else SUPPRESSED
-        levels: list[tuple[int, ...]] = []
-        labels: list[tuple[str, ...]] = []
-        for cut, shown in zip(self.levels, self.level_labels, strict=True):
-            is_top = bool(above) and cut == (0,) and shown == (root,)
-            levels.append((0,) if is_top else (*(node + 1 for node in cut), extra))
-            labels.append((root,) if is_top else (*shown, name))
-        if not above:
-            levels.append((0,))
-            labels.append((root,))
-        return Hierarchy(
-            (root, *self.names, name),
-            (0, *self.starts, size),
-            (size + 1, *self.stops, size + 1),
-            (-1, *(parent + 1 for parent in self.parents), 0),
-            tuple(levels),
-            ((), above[1:], *self.above[1:], ()),
-            tuple(labels),
-        )
+        rows, shown, root = self.level_rows(), self.level_labels, (self.above[0] or self.names)[:1]
+        if not self.above[0] and not self.children[0]:
+            root = (SUPPRESSED,)
+            rows, shown = [(*row, SUPPRESSED) for row in rows], (*shown, root)
+        rows.append(tuple(root[0] if labels == root else name for labels in shown))
+        return Hierarchy.from_levels(rows)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -427,6 +424,21 @@ class Hierarchy(Outlined):
         """
         return treefile.arx_text(self.level_rows(), delimiter)
 
+    def record(self, unnamed: Collection[int]) -> dict[str, Any]:
+        """The tree as JSON can hold it, some nodes without their names; see `of_record`."""
+        names = list(self.names)
+        for node in unnamed:
+            names[node] = f"(not shown: {node})" if node else SUPPRESSED
+        parts = ("starts", "stops", "parents", "levels")
+        return {"names": names, **{part: getattr(self, part) for part in parts}}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Hierarchy:
+        """Read what `record` gave; names of collapsed nodes and of levels were not stored."""
+        parts = {**record, "levels": map(tuple, record["levels"])}
+        tree = {part: tuple(stored) for part, stored in parts.items()}
+        return cls(**tree, above=((),) * len(tree["names"]), level_labels=())
+
     def level_rows(self) -> list[tuple[str, ...]]:
         """What each leaf is called at each level, itself first, the root last."""
         columns = [
@@ -438,6 +450,48 @@ class Hierarchy(Outlined):
             for cut, labels in zip(self.levels, self.level_labels, strict=True)
         ]
         return list(zip(*columns, strict=True))
+
+
+def _yaml_root(text: str, where: str) -> RawNode:
+    """Read a nested mapping; all scalars are text, so that ``No`` or ``01`` are called that."""
+    try:
+        tree = parse(text, where, HierarchyError, _REFUSALS, MAX_LEVELS)
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise HierarchyError(f"{where} is not valid YAML: {reason}") from None
+    if tree is None:
+        raise HierarchyError(f"{where} is empty; a hierarchy needs at least one leaf")
+    if not isinstance(tree.content, dict) or len(tree.content) != 1:
+        raise HierarchyError(f"{where} must be a mapping with exactly one root, e.g. 'Any: [a, b]'")
+    roots: list[RawNode] = []
+    to_do = [(roots, tree)]
+    while to_do:
+        nodes, written = to_do.pop()
+        for name, below in _named_nodes(written, where):
+            nodes.append((name, []))
+            if below is not None:
+                to_do.append((nodes[-1][1], below))
+    return roots[0]
+
+
+def _named_nodes(written: YamlNode, where: str) -> Iterator[tuple[str, YamlNode | None]]:
+    """Yield the nodes of a mapping or a list, each with what is written below it."""
+    if isinstance(written.content, dict):
+        yield from written.content.items()
+    elif isinstance(written.content, str):
+        if not written.plain or written.content not in _NOTHING:
+            raise HierarchyError(
+                f"{where}, line {written.line}: below a node there must be a mapping, a list or "
+                f"nothing. Got {written.content!r}"
+            )
+    else:
+        for item in written.content:
+            if isinstance(item.content, str):
+                yield item.content, None
+            elif isinstance(item.content, dict):  # its nodes are items of the list
+                yield from item.content.items()
+            else:
+                raise HierarchyError(f"{where}, line {item.line}: a list of leaves holds a list")
 
 
 def _check_names(

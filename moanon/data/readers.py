@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -112,7 +112,7 @@ _DELIMITERS = ",;\t|"
 _FIELD_LIMIT = threading.Lock()
 
 
-class CsvReader(FileReader):
+class _CsvReader(FileReader):
     """Strict CSV: a line that does not fit is an error with its number, never mended.
 
     A quote opens a field only at its start; elsewhere it is a character. Lines end with LF,
@@ -162,7 +162,7 @@ class _TooManyCellsError(Exception):
     """There are more cells than are read into memory."""
 
 
-class _SmallCsvReader(CsvReader):
+class _SmallCsvReader(_CsvReader):
     """Text files that are read into memory, unless they have more cells than that is meant for."""
 
     def __init__(self, columns: Sequence[str] | None, form: FileForm, most_cells: int) -> None:
@@ -291,30 +291,12 @@ _BLOCK_BYTES = 1 << 22
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
-@dataclass(frozen=True)
-class PlainCsv:
-    """What is known of plain files that are read together.
+def look_at(files: Sequence[Path], form: FileForm) -> tuple[tuple[str, ...], str, int] | None:
+    """Look at text files that are read together; None unless all are plain and of one form.
 
-    Attributes
-    ----------
-    header : tuple of str
-        Their columns.
-    delimiter : str
-    rows : int
-        Rows of all files, without headers.
-    longest : int
-        At least so many characters are in the longest line, as far as that is known.
+    Given are their columns, their delimiter, and the rows of all of them, without headers.
     """
-
-    header: tuple[str, ...]
-    delimiter: str
-    rows: int
-    longest: int = 0
-
-
-def look_at(files: Sequence[Path], form: FileForm) -> PlainCsv | None:
-    """Look at text files that are read together; None unless all are plain and of one form."""
-    found: list[PlainCsv] = []
+    found: list[tuple[tuple[str, ...], str, int]] = []
     for file in files:
         try:
             each = _look_at(file, form)
@@ -323,13 +305,13 @@ def look_at(files: Sequence[Path], form: FileForm) -> PlainCsv | None:
         if each is None:
             return None
         found.append(each)
-    first = found[0]
-    if any((each.header, each.delimiter) != (first.header, first.delimiter) for each in found):
+    header, delimiter, _ = found[0]
+    if any(each[:2] != (header, delimiter) for each in found):
         return None
-    return PlainCsv(first.header, first.delimiter, sum(each.rows for each in found))
+    return header, delimiter, sum(rows for _, _, rows in found)
 
 
-def _look_at(file: Path, form: FileForm) -> PlainCsv | None:
+def _look_at(file: Path, form: FileForm) -> tuple[tuple[str, ...], str, int] | None:
     tally: _Tally | None = None
     header: tuple[str, ...] = ()
     delimiter = ""
@@ -356,7 +338,7 @@ def _look_at(file: Path, form: FileForm) -> PlainCsv | None:
                 return None
     if tally is None or not tally.is_even(len(header)) or (form.trim and tally.quoted):
         return None
-    return PlainCsv(header, delimiter, tally.lines - form.first_line_names)
+    return header, delimiter, tally.lines - form.first_line_names
 
 
 class _Tally:
@@ -445,10 +427,11 @@ def rewrite(
     form: FileForm,
     place: Path,
     uncopied: Collection[str] = (),
-) -> tuple[PlainCsv, tuple[str, ...]]:
+) -> tuple[tuple[str, ...], tuple[str, ...], int, int]:
     """Write the wanted columns of text files into one plain file, but for some that must be there.
 
-    Returned are what is known of that file, and the names of all columns there were.
+    Given are its columns, the names of all that there were, its rows without the header, and the
+    characters of its longest line.
 
     Raises
     ------
@@ -467,10 +450,10 @@ def rewrite(
             "another one"
         ) from None
     copied = tuple(reader.header[position] for position in reader.copied)
-    return PlainCsv(copied, ",", reader.rows, reader.longest), reader.header
+    return copied, reader.header, reader.rows, reader.longest
 
 
-class _Rewriter(CsvReader):
+class _Rewriter(_CsvReader):
     """Passes rows on instead of keeping their values."""
 
     def __init__(

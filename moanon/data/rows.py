@@ -19,16 +19,22 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bools, Ints, Outlined, Values
-from moanon.data.column import TEXT, Column, Profile, sorted_column, type_of_values
+from moanon.data.column import TEXT, ZONED_TIME, Column, Profile, sorted_column, type_of_values
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.errors import OutputError
 
 if TYPE_CHECKING:
     from typing import Self
 
+    import pandas as pd
+
 #: How released rows stand: as in the source, in an order that nobody can guess, in that of what is
 #: released where the source has none, or, in a table of a database, in no order.
 RowOrder = Literal["source", "shuffled", "sorted", "unordered"]
+#: How released rows are shuffled: by the system's randomness, so that no order comes again, or by a
+#: seed. Then rows are sorted by digests of it and of what they show, so that the same rows have the
+#: same order wherever they come from (`moanon.engines.duck.shuffled`).
+Shuffle = int | Literal["random"]
 #: Keys stay below this, so that one more column can be multiplied in without overflow.
 _KEY_LIMIT = 2**62
 
@@ -115,21 +121,6 @@ class RowStore(ABC):
         raise OutputError("a release goes into a table where its rows come from a database")
 
 
-@dataclass(frozen=True)
-class Shuffle:
-    """How released rows are shuffled.
-
-    Attributes
-    ----------
-    seed : int or None
-        With a seed, rows are sorted by digests of it and of what they show, so that the same rows
-        have the same order wherever they come from (`moanon.engines.duck.shuffled`). None takes
-        the system's randomness, and no order comes again.
-    """
-
-    seed: int | None = None
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelling(Outlined):
     """How rows are shown.
@@ -173,6 +164,20 @@ class Labelling(Outlined):
         return "source" if self.shuffle is None else "shuffled"
 
 
+#: Type of a released column → its type in a frame, and its type there if it has gaps.
+_FRAME_TYPES: dict[str, tuple[Any, Any]] = {
+    "BIGINT": ("int64", "Int64"),
+    "UBIGINT": ("uint64", "UInt64"),
+    "BOOLEAN": ("bool", "boolean"),
+    "DOUBLE": ("float64", "float64"),
+    "FLOAT": ("float32", "float32"),
+    "DATE": ("M8[s]", "M8[s]"),
+    "TIMESTAMP": ("M8[us]", "M8[us]"),
+    "TIMESTAMP_NS": ("M8[ns]", "M8[ns]"),
+    ZONED_TIME: ("M8[us]", "M8[us]"),
+}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedColumn(Outlined):
     """One column of a release, with its rows.
@@ -196,6 +201,24 @@ class ReleasedColumn(Outlined):
     codes: npt.NDArray[np.integer[Any]]
     native: Values | None = None
     sql_type: str = TEXT
+
+    def to_series(self) -> pd.Series[Any]:
+        """A column of a frame: in its own type where there is one, otherwise texts and None."""
+        import pandas as pd
+
+        native = self.native
+        if native is None:
+            return pd.Series(self.texts[self.codes], dtype=object)
+        if self.sql_type == TEXT:
+            return pd.Series(np.array([*native, None], dtype=object)[self.codes], dtype=object)
+        dtype, with_gaps = _FRAME_TYPES[self.sql_type]
+        gap = {"f": np.nan, "M": "NaT"}.get(np.dtype(dtype).kind, 0)
+        # Released values alone take the type: it need not hold others.
+        values = np.append(native, np.array([gap], dtype=native.dtype))[self.codes].astype(dtype)
+        series, gaps = pd.Series(values), self.codes == len(native)
+        if dtype != with_gaps and gaps.any():
+            return series.astype(with_gaps).mask(gaps)
+        return series.dt.tz_localize("UTC") if self.sql_type == ZONED_TIME else series
 
 
 class RowsInMemory(RowStore):

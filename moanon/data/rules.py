@@ -12,13 +12,12 @@ hand:
 from __future__ import annotations
 
 import datetime
-from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby, pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -43,21 +42,34 @@ EXAMPLES = (
 _CALENDAR, _MONDAY = "2000-01-01", "2000-01-03"
 
 
-class TreeRule(ABC):
-    """What makes a tree from the values of a column."""
+@dataclass(frozen=True)
+class TreeRule:
+    """A rule as `checked_rule` gives it: called with a column, it makes the tree of its values.
 
-    @property
-    def telling(self) -> Telling:
-        """Which names of the tree tell values of the column."""
-        return "nothing"
+    Steps take from `interval` what else is known of the column: its range, what becomes of values
+    outside, its notation.
+    """
 
-    @abstractmethod
-    def make(self, column: Profile) -> tuple[Hierarchy, Steps | None]:
-        """Make the tree; where its leaves are steps of numbers or dates, also give these."""
+    rule: Written
+    interval: IntervalSpec
+
+    def __call__(self, column: Profile) -> tuple[Hierarchy, Steps | None, Telling]:
+        """Make the tree; given with its leaves where these are steps, and with what names tell."""
+        if "mask" in self.rule:
+            side = self.rule["mask"]
+            return _mask(column, side), None, "heads" if side == "right" else "tails"
+        if "frequency" in self.rule:
+            return _merge_rarest(column, self.rule["frequency"]), None, "leaves"
+        if "group" in self.rule:
+            rest = self.rule.get("rest")
+            tree = _group(column, self.rule["group"], rest)
+            return tree, None, "nothing" if rest is None else "leaves"
+        widths = self.rule.get("dates") or self.rule["intervals"]
+        return *_nest_steps(column, widths, self.interval), "nothing"
 
     def make_with_values(self, column: Profile) -> Hierarchy:
         """Make a tree whose leaves are the values as they are written, for a file of its own."""
-        hierarchy, steps = self.make(column)
+        hierarchy, steps, _ = self(column)
         if steps is None:
             return hierarchy
         leaves, labels = steps.find(column.values).tolist(), hierarchy.level_rows()
@@ -76,101 +88,83 @@ def _where(column: Profile) -> str:
 # -- codes ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class MaskRule(TreeRule):
+def _mask(column: Profile, side: str) -> Hierarchy:
     """Hide one character after the other, from the right or from the left."""
+    if "" in column.values:
+        raise DataError(
+            f"column {column.name!r}: an empty code cannot be masked; declare '' among "
+            "missing_tokens, or correct it"
+        )
+    longest = max(map(len, column.values), default=0)
+    if longest >= MAX_LEVELS:
+        raise DataError(
+            f"column {column.name!r}: codes of up to {MAX_LEVELS - 1} characters can be "
+            f"masked. Got one of {longest:,}"
+        )
+    fixed = longest if len(set(map(len, column.values))) == 1 else 0
 
-    side: Literal["left", "right"]
+    def shown(head: str, stars: str = "") -> str:
+        return head + stars if side == "right" else stars + head[::-1]
 
-    @property
-    def telling(self) -> Telling:
-        return "heads" if self.side == "right" else "tails"
-
-    def make(self, column: Profile) -> tuple[Hierarchy, None]:
-        if "" in column.values:
-            raise DataError(
-                f"column {column.name!r}: an empty code cannot be masked; declare '' among "
-                "missing_tokens, or correct it"
-            )
-        longest = max(map(len, column.values), default=0)
-        if longest >= MAX_LEVELS:
-            raise DataError(
-                f"column {column.name!r}: codes of up to {MAX_LEVELS - 1} characters can be "
-                f"masked. Got one of {longest:,}"
-            )
-        fixed = len(set(map(len, column.values))) == 1
-        shown = column.values if self.side == "right" else [value[::-1] for value in column.values]
-        below = self._below(sorted(shown), 0, longest if fixed else 0)
-        return Hierarchy.from_nested(SUPPRESSED, below, _where(column)), None
-
-    def _below(self, codes: Sequence[str], length: int, fixed: int) -> _Nested:
+    def below(codes: Sequence[str], length: int) -> _Nested:
         """Codes that share so many characters, by the next one; the shortest is one of them."""
         found: _Nested = {}
         for head, members in groupby(codes, key=lambda code: code[: length + 1]):
             alike = list(members)
             if len(head) == length or alike == [head]:  # the whole code, others go on
-                found[self._shown(head)] = None
+                found[shown(head)] = None
             else:
                 stars = SUPPRESSED * (fixed - len(head) if fixed else 1)
-                found[self._shown(head, stars)] = self._below(alike, length + 1, fixed)
+                found[shown(head, stars)] = below(alike, length + 1)
         return found
 
-    def _shown(self, head: str, stars: str = "") -> str:
-        return head + stars if self.side == "right" else stars + head[::-1]
+    codes = column.values if side == "right" else [value[::-1] for value in column.values]
+    return Hierarchy.from_nested(SUPPRESSED, below(sorted(codes), 0), _where(column))
 
 
 # -- steps ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class StepsRule(TreeRule):
-    """Put steps of numbers or dates into wider steps.
+def _nest_steps(
+    column: Profile, widths: Sequence[Number], interval: IntervalSpec
+) -> tuple[Hierarchy, Steps]:
+    """Put steps of numbers, or of units of dates, into wider steps; the narrowest come first."""
 
-    Attributes
-    ----------
-    widths : tuple
-        The narrowest first: numbers, or units of dates.
-    interval : IntervalSpec
-        What else is known of the column: range, what becomes of values outside, notation.
-    """
+    def lay(width: Number, origin: Number | None) -> Steps:
+        return replace(interval, granularity=width, origin=origin).steps(column)
 
-    widths: tuple[Number, ...]
-    interval: IntervalSpec
-
-    def make(self, column: Profile) -> tuple[Hierarchy, Steps]:
-        if self.widths[0] in DATE_UNITS:
-            origin = _MONDAY if self.widths[0] == "week" else _CALENDAR
-            steps = self._lay(column, self.widths[0], origin)
-            levels = [_calendar_steps(steps, str(unit)) for unit in self.widths[1:]]
-        else:
-            steps, levels = self._number_steps(column)
-        rows = [
-            [_step_label(steps, numbers, step) for numbers in (None, *levels)] + [SUPPRESSED]
-            for step in range(steps.size)
-        ]
-        return Hierarchy.from_levels(rows, _where(column)), steps
-
-    def _lay(self, column: Profile, width: Number, origin: Number | None) -> Steps:
-        return replace(self.interval, granularity=width, origin=origin).steps(column)
-
-    def _number_steps(self, column: Profile) -> tuple[Steps, list[list[int]]]:
-        """Lay the steps so that one begins where the widest ones meet: only so can they nest."""
-        widest = self._lay(column, self.widths[-1], self.interval.origin)
+    if widths[0] in DATE_UNITS:
+        steps = lay(widths[0], _MONDAY if widths[0] == "week" else _CALENDAR)
+        levels = [_calendar_steps(steps, str(unit)) for unit in widths[1:]]
+    else:
+        widest = lay(widths[-1], interval.origin)
+        # A step begins where the widest ones meet: only so can they nest.
         anchor = widest.origin + (widest.first + (widest.count > 1)) * widest.width
-        steps = self._lay(column, self.widths[0], widest.scale.text(anchor))
-        widths = [
-            widest.width * Fraction(str(w)) / Fraction(str(self.widths[-1])) for w in self.widths
-        ]
-        begin = steps.origin + steps.first * steps.width
-        end = begin + steps.count * steps.width
-        for narrow, wide in pairwise(widths):
-            edge = anchor + ((begin - anchor) // wide + 1) * wide
-            while edge < end:
-                if (edge - anchor) % narrow:
-                    raise _not_nested(column.name, steps, narrow, wide, (anchor, edge))
-                edge += wide
-        places = [begin + step * steps.width for step in range(steps.count)]
-        return steps, [[int((p - anchor) // width) for p in places] for width in widths[1:]]
+        steps = lay(widths[0], widest.scale.text(anchor))
+        in_unit = widest.width / Fraction(str(widths[-1]))
+        exact = [in_unit * Fraction(str(width)) for width in widths]
+        levels = _number_steps(column.name, steps, anchor, exact)
+    rows = [
+        [_step_label(steps, numbers, step) for numbers in (None, *levels)] + [SUPPRESSED]
+        for step in range(steps.size)
+    ]
+    return Hierarchy.from_levels(rows, _where(column)), steps
+
+
+def _number_steps(
+    column: str, steps: Steps, anchor: Fraction, widths: Sequence[Fraction]
+) -> list[list[int]]:
+    """Number of the step of each width but the first in which each step begins."""
+    begin = steps.origin + steps.first * steps.width
+    end = begin + steps.count * steps.width
+    for narrow, wide in pairwise(widths):
+        edge = anchor + ((begin - anchor) // wide + 1) * wide
+        while edge < end:
+            if (edge - anchor) % narrow:
+                raise _not_nested(column, steps, narrow, wide, (anchor, edge))
+            edge += wide
+    places = [begin + step * steps.width for step in range(steps.count)]
+    return [[int((place - anchor) // width) for place in places] for width in widths[1:]]
 
 
 def _not_nested(
@@ -213,35 +207,24 @@ def _step_label(steps: Steps, numbers: Sequence[int] | None, step: int) -> str:
 # -- categories ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class WrittenGroupsRule(TreeRule):
+def _group(column: Profile, groups: Written, rest: str | None) -> Hierarchy:
     """Groups as they are written; values that none of them names go to `rest`, if there is one."""
-
-    groups: Written
-    rest: str | None = None
-
-    @property
-    def telling(self) -> Telling:
-        return "nothing" if self.rest is None else "leaves"
-
-    def make(self, column: Profile) -> tuple[Hierarchy, None]:
-        below = dict(self.groups)
-        known = set(_leaves(below))
-        others = [value for value in column.values if value not in known]
-        if self.rest is None and others:
-            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+    below = dict(groups)
+    known = set(_leaves(below))
+    others = [value for value in column.values if value not in known]
+    if rest is None and others:
+        more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+        raise DataError(
+            f"column {column.name!r}: no group names the value {others[0]!r}{more}; put each "
+            "into a group, or say what the rest is called (rest)"
+        )
+    if rest is not None and others:
+        if isinstance(below.get(rest, []), Mapping):
             raise DataError(
-                f"column {column.name!r}: no group names the value {others[0]!r}{more}; put each "
-                "into a group, or say what the rest is called (rest)"
+                f"column {column.name!r}: the rest {rest!r} is a group of groups; name another"
             )
-        if self.rest is not None and others:
-            if isinstance(below.get(self.rest, []), Mapping):
-                raise DataError(
-                    f"column {column.name!r}: the rest {self.rest!r} is a group of groups; name "
-                    "another"
-                )
-            below[self.rest] = [*(below.get(self.rest) or []), *others]
-        return Hierarchy.from_nested(SUPPRESSED, below, _where(column)), None
+        below[rest] = [*(below.get(rest) or []), *others]
+    return Hierarchy.from_nested(SUPPRESSED, below, _where(column))
 
 
 def _leaves(groups: Written) -> list[str]:
@@ -254,37 +237,23 @@ def _leaves(groups: Written) -> list[str]:
     return found
 
 
-@dataclass(frozen=True)
-class FrequencyRule(TreeRule):
+def _merge_rarest(column: Profile, levels: int) -> Hierarchy:
     """Merge the rarest values, level by level.
 
     At level ``i`` of `levels`, the rarest values that together have at most ``i / levels`` of the
     rows are one; at the last, all are.
     """
-
-    levels: int
-
-    @property
-    def telling(self) -> Telling:
-        return "leaves"
-
-    def make(self, column: Profile) -> tuple[Hierarchy, None]:
-        places = sorted(
-            range(len(column.values)), key=lambda i: (column.counts[i], column.values[i])
-        )
-        running = np.cumsum(column.counts[places])
-        rows = int(running[-1]) if len(running) else 0
-        merged = {
-            int(np.count_nonzero(running * self.levels <= level * rows))
-            for level in range(1, self.levels)
-        }
-        below: _Nested = {}
-        done = 0
-        for number in (*sorted(n for n in merged if 1 < n < len(places)), len(places)):
-            own = dict.fromkeys(column.values[i] for i in reversed(places[done:number]))
-            below = own | ({f"{done} rarest values": below} if done else {})
-            done = number
-        return Hierarchy.from_nested(SUPPRESSED, below, _where(column)), None
+    places = sorted(range(len(column.values)), key=lambda i: (column.counts[i], column.values[i]))
+    running = np.cumsum(column.counts[places])
+    rows = int(running[-1]) if len(running) else 0
+    merged = {int(np.count_nonzero(running * levels <= level * rows)) for level in range(1, levels)}
+    below: _Nested = {}
+    done = 0
+    for number in (*sorted(n for n in merged if 1 < n < len(places)), len(places)):
+        own = dict.fromkeys(column.values[i] for i in reversed(places[done:number]))
+        below = own | ({f"{done} rarest values": below} if done else {})
+        done = number
+    return Hierarchy.from_nested(SUPPRESSED, below, _where(column))
 
 
 # -- rules as they are written -------------------------------------------------------------------
@@ -389,15 +358,8 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
 
 
 def rule_of(written: Written, interval: IntervalSpec) -> TreeRule:
-    """Make a rule from how it is written; steps take from `interval` what else is known."""
-    rule = checked_rule(written)
-    if "mask" in rule:
-        return MaskRule(rule["mask"])
-    if "frequency" in rule:
-        return FrequencyRule(rule["frequency"])
-    if "group" in rule:
-        return WrittenGroupsRule(rule["group"], rule.get("rest"))
-    return StepsRule(tuple(rule.get("dates") or rule["intervals"]), interval)
+    """Make a rule from how it is written; see `TreeRule`."""
+    return TreeRule(checked_rule(written), interval)
 
 
 def declared_texts(spec: DomainSpec) -> Sequence[str] | None:
@@ -408,9 +370,9 @@ def declared_texts(spec: DomainSpec) -> Sequence[str] | None:
         return None
     if isinstance(spec.hierarchy, Hierarchy):
         return spec.hierarchy.leaves
-    if isinstance(spec.hierarchy, WrittenGroupsRule):
-        return _leaves(spec.hierarchy.groups)
-    return None if isinstance(spec.hierarchy, StepsRule) else ()
+    assert isinstance(spec.hierarchy, TreeRule)
+    rule = spec.hierarchy.rule
+    return None if takes_steps(rule) else _leaves(rule.get("group", {}))
 
 
 def takes_steps(written: Written) -> bool:

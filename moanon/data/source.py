@@ -15,15 +15,20 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import hmac
 import json
 import os
+import re
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
+from moanon.arrays import Ints, Outlined
 from moanon.atomic import checked_path
 from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
@@ -54,13 +59,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from moanon.data.cells import Cells
-import hmac
-import secrets
-from typing import TYPE_CHECKING
-
-import numpy.typing as npt
-
-from moanon.arrays import Ints, Outlined
 
 TEXT_ENDINGS = (".csv.gz", ".csv.zst", ".csv", ".tsv", ".txt", ".data")
 #: Files that say themselves what their values are.
@@ -109,6 +107,11 @@ class Source(Outlined):
     def columns(self) -> tuple[Profile, ...]:
         """Profiles of the columns read, in file order."""
         return tuple(self.store.columns.values())
+
+
+def is_address(source: str) -> bool:
+    """Whether a source is the address of a database rather than a path."""
+    return re.match(r"^[a-z][a-z0-9+]*://", source) is not None
 
 
 def files_behind(source: str | os.PathLike[str]) -> tuple[Path, ...]:

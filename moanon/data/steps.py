@@ -18,17 +18,17 @@ import calendar
 import datetime
 import decimal
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from moanon.arrays import Ints, Outlined
-from moanon.data.notation import PLAIN, Notation, recognize
+from moanon.data.cell_reading import PLAIN, Notation, recognize
 from moanon.errors import DataError
 
 Number = int | float | str
@@ -384,6 +384,35 @@ class Steps(Outlined):
             return self.label(0, 1)
         return f"{self.label(0, 1)} … {self.label(self.size - 1, self.size)}"
 
+    def record(self) -> dict[str, Any]:
+        """The steps as JSON can hold them; see `of_record`."""
+        places = {key: getattr(self, key) for key in ("origin", "width", "low", "high")}
+        return {
+            "type": self.scale.type,
+            "months": self.scale.months,
+            "notation": asdict(self.scale.notation),
+            **{key: None if place is None else str(place) for key, place in places.items()},
+            **{key: getattr(self, key) for key in ("first", "count", "clamped", "below", "above")},
+        }
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Steps:
+        """Read what `record` gave; earlier versions did not store how far a table reaches."""
+        ends = (record["low"], record["high"])
+        low, high = (None if end is None else Fraction(end) for end in ends)
+        return cls(
+            Scale(record["type"], record["months"], Notation(**record["notation"])),
+            Fraction(record["origin"]),
+            Fraction(record["width"]),
+            record["first"],
+            record["count"],
+            low,
+            high,
+            record["clamped"],
+            record.get("below", 1),
+            record.get("above", 1),
+        )
+
 
 def _unreadable(
     column: str, closest: Scale, scales: Sequence[Scale], misfits: Sequence[str], values: int
@@ -399,7 +428,7 @@ def _unreadable(
         )
     wanted = " or ".join(f"{scale.type}s" for scale in scales)
     found = recognize(misfits)
-    hint = f"; they fit {found.notation.declared}" if found else ""
+    hint = f"; they fit {found[1][0].declared}" if found else ""
     return DataError(
         f"column {column!r}: an interval column here holds {wanted} (dates as YYYY-MM-DD). Got "
         f"{shown}{hint}"

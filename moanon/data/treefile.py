@@ -8,80 +8,26 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import yaml
 
-from moanon.data.strict_yaml import YamlNode, dump_nodes, parse
+from moanon.data.strict_yaml import dump_nodes
 from moanon.errors import HierarchyError
 
 #: Deeper trees are refused: each level is a full-domain generalization of its own, so that a
 #: mistake in a file would otherwise cost levels times leaves.
 MAX_LEVELS = 256
 
-#: How YAML writes "nothing here": the node is a leaf.
-_NOTHING = {"", "null", "~"}
-
 _QUOTED = re.compile('"[^"]*"')
 _FIRST_ROW = re.compile('(?:"[^"]*"|[^"\\r\\n])*')
 
-
-#: What is said of YAML that is no tree.
-_REFUSALS = {
-    "document": "a second YAML document begins; a file is one tree",
-    "alias": "anchors and aliases are not allowed in a hierarchy (a tree must not contain itself)",
-    "key": "a node's name must be text",
-    "twice": "node {name} appears twice",
-    "deep": f"the tree is deeper than {MAX_LEVELS} levels",
-}
 
 #: A node as written, before it is checked: its name and its children.
 RawNode = tuple[str, list["RawNode"]]
 
 
 # -- YAML ----------------------------------------------------------------------------------------
-
-
-def yaml_root(text: str, where: str) -> RawNode:
-    """Read a nested mapping; all scalars are text, so that ``No`` or ``01`` are called that."""
-    try:
-        tree = parse(text, where, HierarchyError, _REFUSALS, MAX_LEVELS)
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise HierarchyError(f"{where} is not valid YAML: {reason}") from None
-    if tree is None:
-        raise HierarchyError(f"{where} is empty; a hierarchy needs at least one leaf")
-    if not isinstance(tree.content, dict) or len(tree.content) != 1:
-        raise HierarchyError(f"{where} must be a mapping with exactly one root, e.g. 'Any: [a, b]'")
-    roots: list[RawNode] = []
-    to_do = [(roots, tree)]
-    while to_do:
-        nodes, written = to_do.pop()
-        for name, below in _named_nodes(written, where):
-            nodes.append((name, []))
-            if below is not None:
-                to_do.append((nodes[-1][1], below))
-    return roots[0]
-
-
-def _named_nodes(written: YamlNode, where: str) -> Iterator[tuple[str, YamlNode | None]]:
-    """Yield the nodes of a mapping or a list, each with what is written below it."""
-    if isinstance(written.content, dict):
-        yield from written.content.items()
-    elif isinstance(written.content, str):
-        if not written.plain or written.content not in _NOTHING:
-            raise HierarchyError(
-                f"{where}, line {written.line}: below a node there must be a mapping, a list or "
-                f"nothing. Got {written.content!r}"
-            )
-    else:
-        for item in written.content:
-            if isinstance(item.content, str):
-                yield item.content, None
-            elif isinstance(item.content, dict):  # its nodes are items of the list
-                yield from item.content.items()
-            else:
-                raise HierarchyError(f"{where}, line {item.line}: a list of leaves holds a list")
 
 
 def yaml_text(names: Sequence[str], children: Sequence[Sequence[int]]) -> str:

@@ -11,7 +11,8 @@ nobody who asks can see which:
   of DuckDB of them; CSV files that DuckDB would read otherwise than the strict reader are written
   again by that.
 - ``paired``: a released file beside its original.
-- ``databases``: whatever ibis connects to.
+- ``databases``: whatever ibis connects to; ``addresses`` says where it is and connects,
+  ``replacing`` has a new table take its name.
 """
 
 from moanon.data.source import Source

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import tempfile
-from contextlib import suppress
+import warnings
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from re import Match
 from typing import Any
-from urllib.parse import parse_qsl, urlparse, urlsplit
+from urllib.parse import parse_qsl, quote, urlparse, urlsplit
 
 from moanon.errors import DataError, OutputError
 
 #: Parameters of addresses that are secrets, by a part of their names.
 _SECRET = re.compile("passw|passphrase|pwd|secret|token", re.IGNORECASE)
 #: What the environment is asked for.
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 #: A name of a table or a schema that nobody can take for SQL or a path.
 _PLAIN = re.compile(r"[\w$#@]([\w $#@-]*[\w$#@])?")
 
@@ -84,21 +89,16 @@ class TableName:
         return cls.of(text)
 
 
-def is_address(source: str) -> bool:
-    """Whether a source is the address of a database rather than a path."""
-    return re.match(r"^[a-z][a-z0-9+]*://", source) is not None
-
-
 def refuse_password(url: str) -> None:
     """Refuse an address that holds a password itself, before the host or as a parameter."""
     try:
         parts = urlsplit(url)
         parameters = parse_qsl(parts.query, keep_blank_values=True)
-        secrets = [value for name, value in parameters if _SECRET.search(name)]
-        secrets.append(parts.password or "")
+        found = [value for name, value in parameters if _SECRET.search(name)]
+        found.append(parts.password or "")
     except ValueError:
         raise DataError("the address of the database cannot be read") from None
-    if any(secret and not VARIABLE.fullmatch(secret) for secret in secrets):
+    if any(secret and not _VARIABLE.fullmatch(secret) for secret in found):
         raise DataError(
             "the address of the database holds a password, which does not belong into a "
             "configuration; write ${NAME} in its place and set that environment variable"
@@ -108,7 +108,7 @@ def refuse_password(url: str) -> None:
 # -- connections ---------------------------------------------------------------------------------
 
 
-def connect(url: str) -> Any:
+def _connect(url: str) -> Any:
     """Connect by ibis; PostgreSQL by its own client, which knows services and password files.
 
     Raises
@@ -125,7 +125,7 @@ def connect(url: str) -> Any:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=20)
         return ibis.postgres.from_connection(connection)
     if url.startswith(("spark://", "pyspark://")):
-        return ibis.pyspark.connect(_spark_session(url))
+        return ibis.pyspark._connect(_spark_session(url))
     _refuse_absent_file(url)
     return ibis.connect(url)
 
@@ -181,7 +181,7 @@ def _spark_session(url: str) -> Any:
     return session
 
 
-def missing_package(url: str, error: ImportError) -> str:
+def _missing_package(url: str, error: ImportError) -> str:
     """Say which package is not installed that an address needs, and how to install it."""
     backend = url.partition("://")[0]
     # Which driver is missing, ibis says only in the cause of its own error.
@@ -214,3 +214,85 @@ def _is_installed(package: str) -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
+
+
+def unused_name() -> str:
+    """A name that no table has, and nobody can guess."""
+    return f"moanon_{secrets.token_hex(8)}"
+
+
+class Database:
+    """A connection, and what goes wrong with it in one sentence."""
+
+    def __init__(self, address: Address) -> None:
+        refuse_password(address.url)
+        self.address = address
+        self._secrets: list[str] = []
+        with self.reporting("cannot be reached"):
+            self.connection = _connect(_VARIABLE.sub(self._variable, address.url))
+        if self.connection.name == "postgres":
+            weakref.finalize(self, self.connection.con.close)
+
+    def _variable(self, match: Match[str]) -> str:
+        value = os.environ.get(match[1])
+        if value is None:
+            raise DataError(f"the environment variable {match[1]} of the address is not set")
+        quoted = quote(value, safe="")  # a password may hold blanks, @ and /
+        self._secrets += [quoted, value]
+        return quoted
+
+    def rows(self) -> Any:
+        """The table or query as an expression of ibis."""
+        address = self.address
+        with self.reporting("cannot be read"):
+            if address.query is not None:
+                return self._query(address.query)
+            name = TableName.of(address.table or "")
+            within = {} if name.schema is None else {"database": name.schema}
+            return self.connection.table(name.name, **within)
+
+    def _query(self, query: str) -> Any:
+        """A query as a view that goes with the connection.
+
+        The way of ibis to ask for the columns of a query fails with some versions of its own parts.
+        """
+        if self.connection.name not in ("postgres", "pyspark", "duckdb"):
+            return self.connection.sql(query)
+        view = unused_name()
+        self.run(f"CREATE TEMPORARY VIEW {view} AS {query}")
+        return self.connection.table(view)
+
+    def run(self, statement: str) -> None:
+        """Run a statement of which nothing comes back."""
+        if self.connection.name == "postgres":  # ibis would end the transaction if it fails
+            self.connection.con.execute(statement).close()
+            return
+        done = self.connection.raw_sql(statement)
+        # DuckDB gives the connection itself, which is still needed.
+        if hasattr(done, "close") and done is not getattr(self.connection, "con", None):
+            done.close()
+
+    @contextmanager
+    def reporting(self, what: str, error_type: type[Exception] = DataError) -> Iterator[None]:
+        """Report whatever the database refuses as one sentence, without anything secret."""
+        try:
+            with warnings.catch_warnings():
+                # Of versions of pandas that its own functions do not know; none is used here.
+                warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
+                yield
+        except (DataError, OutputError):
+            raise
+        except ImportError as error:
+            missing = _missing_package(self.address.url, error)
+            raise DataError(f"{self.address} {what}: {missing}") from None
+        except Exception as error:
+            raise error_type(f"{self.address} {what}: {self._reason(error)}") from None
+
+    def _reason(self, error: Exception) -> str:
+        if type(error).__name__ == "TableNotFound":
+            return f"there is no table {self.address.table!r}"
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = lines[0] if lines else type(error).__name__
+        for secret in self._secrets:
+            reason = reason.replace(secret, "***")
+        return reason.removesuffix(".")

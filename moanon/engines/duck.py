@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon.arrays import Ints, Values
-from moanon.atomic import part_name
+from moanon.atomic import ScratchFolder, part_name
 from moanon.data.file_form import FORMULA, NUMBER
-from moanon.ending import ScratchFolder, interrupt_with_us
 from moanon.errors import DataError
+from moanon.progress import interrupt_with_us
 
 if TYPE_CHECKING:
     import duckdb
@@ -378,10 +378,10 @@ def copy_rows(
         typed = zip(names, cells, types, strict=True)
         columns = {name: f"CAST({cell} AS {kind})" for name, cell, kind in typed}
     line = csv_line(cells if spell else [in_quotes(cell) for cell in cells])
-    if shuffle is not None and shuffle.seed is not None:
-        query = shuffled(line, f"FROM {rows} AS r {joins}", shuffle.seed, header, columns)
+    if isinstance(shuffle, int):
+        query = shuffled(line, f"FROM {rows} AS r {joins}", shuffle, header, columns)
     else:
-        if shuffle is not None:  # as they are, since labels would make them wide
+        if shuffle == "random":  # as they are, since labels would make them wide
             rows, order_by = f"(SELECT * FROM {rows} ORDER BY {RANDOM_KEY})", ""
         if is_large:
             rows, order_by = f"(SELECT *, row_number() OVER () AS place FROM {rows})", "place"

@@ -37,7 +37,7 @@ from moanon.engines.duck import (
     literal,
 )
 from moanon.engines.relations import Relation, relate
-from moanon.engines.stores import DistinctValues, RowsElsewhere
+from moanon.engines.stores import RowsElsewhere
 
 
 def open_files(
@@ -102,7 +102,7 @@ class RowsInFiles(RowsElsewhere):
         finally:
             rows.drop()
 
-    def look_up(self, name: str) -> DistinctValues:
+    def look_up(self, name: str) -> tuple[Column, Ints]:
         session, column = self.session, self.relation.place(name)
         rows, number = self.relation.of([name])
         found, table = session.new_name("found"), session.new_name("distinct")
@@ -121,7 +121,7 @@ class RowsInFiles(RowsElsewhere):
         pairs = session.execute(f"SELECT {fetch}, n FROM {table} ORDER BY number").fetchall()
         counts = np.array([count for _, count in pairs] + [nothing], dtype=np.int64)
         texts = self.relation.column_of(name, [value for value, _ in pairs])
-        return DistinctValues(self.reading.read(texts), counts)
+        return self.reading.read(texts), counts
 
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
@@ -211,7 +211,7 @@ class JoinedCodes:
         joins: list[str] = []
         conditions: dict[str, list[str]] = {"left_out": [], "outside": []}
         for name in dict.fromkeys([*codes, *left_out, *outside]):
-            numbers = len(store.distinct(name).counts)
+            numbers = len(store.distinct(name)[1])
             code = codes.get(name, np.zeros(numbers, dtype=np.int64))
             nothing = np.zeros(numbers, dtype=bool)
             marks = {"left_out": left_out.get(name, nothing), "outside": outside.get(name, nothing)}

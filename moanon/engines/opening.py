@@ -18,9 +18,9 @@ from moanon.data.cell_reading import CellReading
 from moanon.data.file_form import FileForm, FormKeys, checked_encoding, unreadable
 from moanon.data.readers import read_few_cells
 from moanon.data.rows import RowStore
-from moanon.data.source import Source, digest_files, find_files, read_frame
+from moanon.data.source import Source, digest_files, find_files, is_address, read_frame
 from moanon.data.table import MissingPolicy, Role, Table, check_policy, check_roles, give_roles
-from moanon.engines.addresses import Address, is_address
+from moanon.engines.addresses import Address
 from moanon.engines.duck import DuckSession
 from moanon.engines.files import open_files
 from moanon.engines.stores import HeldRows

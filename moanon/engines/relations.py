@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from moanon.data.column import (
     typed_column,
 )
 from moanon.data.file_form import BLANKS, DEFAULT_ENCODING, FileForm, unreadable
-from moanon.data.readers import PlainCsv, look_at, refuse_other_header, rewrite
+from moanon.data.readers import look_at, refuse_other_header, rewrite
 from moanon.engines.duck import DuckSession, literal
 from moanon.errors import DataError
 
@@ -296,41 +296,49 @@ def _open_csv(
 
     is_readable = form.encoding == DEFAULT_ENCODING and files[0].suffix.lower() != ".zst"
     plain = look_at(files, form) if is_readable else None
-    if plain is not None and plain.rows and set(names or ()) <= set(plain.header):
-        relation = _of_csv(session, files, plain, form)
-        if is_staged(relation, plain.rows):
-            return relation, plain.header
+    if plain is not None:
+        header, delimiter, rows = plain
+        if rows and set(names or ()) <= set(header):
+            relation = _of_csv(session, files, header, replace(form, delimiter=delimiter))
+            if is_staged(relation, rows):
+                return relation, header
     place = session.folder / f"{session.new_name('rewritten')}.csv"
-    plain, header = rewrite(files, names, form, place, uncopied)
-    if not plain.rows:
+    copied, header, rows, longest = rewrite(files, names, form, place, uncopied)
+    if not rows:
         raise DataError(f"{session.source} has no rows")
-    relation = _of_csv(session, [place], plain, FileForm(trim=form.trim))
+    form = FileForm(delimiter=",", trim=form.trim)
+    relation = _of_csv(session, [place], copied, form, longest)
     relation.source = str(files[0])
-    if not is_staged(relation, plain.rows):
+    if not is_staged(relation, rows):
         raise DataError(f"{files[0]} changed while it was read")
     return relation, header
 
 
 def _of_csv(
-    session: DuckSession, files: Sequence[Path], plain: PlainCsv, form: FileForm
+    session: DuckSession,
+    files: Sequence[Path],
+    header: tuple[str, ...],
+    form: FileForm,
+    longest: int = 0,
 ) -> Relation:
-    width = len(plain.header)
+    """Plain CSV files; the longest line has so many characters, where that is known."""
+    width = len(header)
     columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(width))
     names = ", ".join(f"'c{i}'" for i in range(width))
     options = (
         f"auto_detect = false, header = {str(form.first_line_names).lower()}, "
-        f"delim = {literal(plain.delimiter)}, "
+        f"delim = {literal(form.delimiter or ',')}, "
         f"quote = '\"', escape = '\"', strict_mode = true, null_padding = false, "
         f"columns = {{{columns}}}, force_not_null = [{names}]"
     )
-    if plain.longest > _LONGEST // 4:  # a character takes up to four bytes
-        options += f", max_line_size = {plain.longest * 4}, buffer_size = {plain.longest * 16}"
+    if longest > _LONGEST // 4:  # a character takes up to four bytes
+        options += f", max_line_size = {longest * 4}, buffer_size = {longest * 16}"
     cells = "*"
     if form.trim:
         cells = ", ".join(f"trim(c{i}, {literal(BLANKS)}) AS c{i}" for i in range(width))
     rows = f"(SELECT {cells} FROM read_csv({_paths(files)}, {options}))"
     types = ("VARCHAR",) * width
-    return Relation(session, str(files[0]), plain.header, types, rows, is_typed=False)
+    return Relation(session, str(files[0]), header, types, rows, is_typed=False)
 
 
 def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:

@@ -9,23 +9,14 @@ one is moved aside and comes back if anything fails.
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from moanon.engines.addresses import TableName
+from moanon.engines.addresses import Database, TableName, unused_name
 from moanon.errors import OutputError
-
-if TYPE_CHECKING:
-    from moanon.engines.databases import Database
-
-
-def unused_name() -> str:
-    """A name that no table has, and nobody can guess."""
-    return f"moanon_{secrets.token_hex(8)}"
 
 
 @dataclass(frozen=True)
@@ -36,7 +27,7 @@ class _Entry:
     is_table: bool  # with rows of its own, rather than a view or whatever else
 
 
-class Catalogue:
+class _Catalogue:
     """What is known of any database that ibis connects to: names, and nothing about what is read.
 
     Parameters
@@ -139,7 +130,7 @@ class Catalogue:
         self.database.run(f"DROP TABLE IF EXISTS {self.quoted(place)}")
 
 
-class _InPostgres(Catalogue):
+class _InPostgres(_Catalogue):
     """PostgreSQL knows what views depend on, and the source is made one to ask that."""
 
     #: All that the view %s reads, through views, parts of partitioned tables and heirs; parents,
@@ -207,7 +198,7 @@ class _InPostgres(Catalogue):
         self.database.run(f"LOCK TABLE {self.quoted(place)} IN ACCESS EXCLUSIVE MODE")
 
 
-class _InSQLite(Catalogue):
+class _InSQLite(_Catalogue):
     """SQLite says which tables a statement reads while it prepares it."""
 
     def resolved(self, name: TableName) -> TableName:
@@ -264,7 +255,7 @@ class _InSQLite(Catalogue):
         super().clear(place)
 
 
-class _InDuckDB(Catalogue):
+class _InDuckDB(_Catalogue):
     """DuckDB does not say what a view reads."""
 
     def resolved(self, name: TableName) -> TableName:
@@ -315,7 +306,7 @@ class _InDuckDB(Catalogue):
         return str(table.sql(dialect="duckdb"))
 
 
-class _InSpark(Catalogue):
+class _InSpark(_Catalogue):
     """Spark has no transactions."""
 
     def resolved(self, name: TableName) -> TableName:
@@ -363,7 +354,7 @@ def _own_rows(source: _Entry | None) -> frozenset[Hashable] | None:
     return frozenset([source.key]) if source is not None and source.is_table else None
 
 
-def catalogue_of(database: Database, rows: Any) -> Catalogue:
+def catalogue_of(database: Database, rows: Any) -> _Catalogue:
     """The catalogue of a database, as far as it is known what to ask there."""
     known = {
         "postgres": _InPostgres,
@@ -371,4 +362,4 @@ def catalogue_of(database: Database, rows: Any) -> Catalogue:
         "duckdb": _InDuckDB,
         "pyspark": _InSpark,
     }
-    return known.get(database.connection.name, Catalogue)(database, rows)
+    return known.get(database.connection.name, _Catalogue)(database, rows)

@@ -15,14 +15,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moanon.arrays import Bools, Ints, Outlined, Values
+from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import TEXT, Column, ColumnProfile, sorted_column
 from moanon.data.file_form import is_formula
 from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, RowsInMemory, RowStore
@@ -35,25 +34,9 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 18
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DistinctValues(Outlined):
-    """The distinct values of a column as the engine has them, numbered.
-
-    Attributes
-    ----------
-    column : Column
-        Their texts; the codes say for each number which text it has, -1 being none.
-    counts : array (values + 1,)
-        Rows of each number, and last of those that hold nothing at all.
-    """
-
-    column: Column
-    counts: Ints
-
-    @property
-    def codes(self) -> Ints:
-        """Text of each number and, last, of nothing."""
-        return np.append(self.column.codes, -1).astype(np.int64)
+def codes_of(column: Column) -> Ints:
+    """Of distinct values the place of the text of each number and, last, -1 for nothing at all."""
+    return np.append(column.codes, -1).astype(np.int64)
 
 
 class RowsElsewhere(RowStore):
@@ -65,7 +48,7 @@ class RowsElsewhere(RowStore):
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
-        self._known: dict[str, DistinctValues] = {}
+        self._known: dict[str, tuple[Column, Ints]] = {}
         self._incomplete: dict[str, Bools] = {}
         self._outside: dict[str, Bools] = {}
         self._columns = _Profiles(self)
@@ -73,8 +56,12 @@ class RowsElsewhere(RowStore):
     # -- what an engine does ---------------------------------------------------------------------
 
     @abstractmethod
-    def look_up(self, name: str) -> DistinctValues:
-        """Find the distinct values of a column, in all its rows."""
+    def look_up(self, name: str) -> tuple[Column, Ints]:
+        """Find the distinct values of a column in all its rows, numbered as the engine has them.
+
+        Given are their texts, as a column whose codes say for each number which text it has (-1:
+        none), and the rows of each number and, last, of those that hold nothing at all.
+        """
 
     @abstractmethod
     def tally(
@@ -96,15 +83,15 @@ class RowsElsewhere(RowStore):
         if not self._left_out:
             return self.count_all()
         name = next(iter(self._left_out))
-        codes = {name: np.zeros(len(self.distinct(name).counts), dtype=np.int64)}
+        codes = {name: np.zeros(len(self.distinct(name)[1]), dtype=np.int64)}
         return int(self.tally(codes, self._left_out)[1].sum())
 
     def count_all(self) -> int:
         """Count all rows, those that are left out among them."""
-        return int(self.distinct(self._names[0]).counts.sum())
+        return int(self.distinct(self._names[0])[1].sum())
 
-    def distinct(self, name: str) -> DistinctValues:
-        """The distinct values of a column in all rows, looked up once."""
+    def distinct(self, name: str) -> tuple[Column, Ints]:
+        """The distinct values of a column in all rows; see `look_up`, which is asked once."""
         if name not in self._known:
             self._known[name] = self.look_up(name)
         return self._known[name]
@@ -119,7 +106,7 @@ class RowsElsewhere(RowStore):
         return other
 
     def complete(self, names: Sequence[str]) -> Self:
-        gaps = {name: self.distinct(name).codes < 0 for name in names}
+        gaps = {name: codes_of(self.distinct(name)[0]) < 0 for name in names}
         return self._with(incomplete={**self._incomplete, **gaps})
 
     def without(self, values: Mapping[str, Bools]) -> Self:
@@ -164,14 +151,13 @@ class RowsElsewhere(RowStore):
 
     def profile(self, name: str) -> tuple[ColumnProfile, Ints]:
         """Describe a column in the rows that are not left out; see `value_of` for the second."""
-        distinct = self.distinct(name)
-        counts = distinct.counts
+        column, counts = self.distinct(name)
         if self._left_out:
             numbers = np.arange(len(counts))
             tuples, found = self.tally({name: numbers}, self._left_out)
             counts = np.zeros(len(counts), dtype=np.int64)
             counts[tuples[0]] = found
-        codes, column = distinct.codes, distinct.column
+        codes = codes_of(column)
         used = set(np.unique(codes[counts > 0]).tolist())
         texts = [value if i in used else None for i, value in enumerate(column.values)]
         left = sorted_column(name, texts, column.native, codes.astype(np.int32))

@@ -18,11 +18,10 @@ complete. So whatever moment a run is killed at, the folder shows whether it is 
 nothing meets the constraints they stay, and ``no-solution.txt`` beside them says why. One run at a
 time works in a folder, behind a lock that the system takes back when the process ends.
 
-- ``planning``: `plan`; `make_problem`, what a configuration optimizes.
-- ``runner``: `Runner`, from a configuration and its table to fronts, in memory.
-- ``experiment``: `Experiment`, the way from there to the written folder; ``repeated``: the same
-  with several seeds.
-- ``optimization``: `optimize`, the front in one call and without a folder.
+- ``runner``: `make_problem`, what a configuration optimizes; `Runner`, from there to fronts, in
+  memory; `optimize`, all of it in one call and without a folder.
+- ``experiment``: `plan`; `Experiment`, the way to the written folder; ``repeated``: the same with
+  several seeds.
 - ``baseline``: the same folder from a classical algorithm of `moanon.baselines`.
 - ``proving``: proofs of how far the fronts of a folder are from the optimum, in ``proof.npz``.
 - ``folder``: which run a folder holds, and the lock.
@@ -33,8 +32,8 @@ time works in a folder, behind a lock that the system takes back when the proces
 - ``learning_run``: what `moanon learn` examines, and the folder of a study.
 """
 
-from moanon.experiment.experiment import Experiment, Result
+from moanon.experiment.experiment import Experiment, Result, plan
 from moanon.experiment.finished import load_front, open_run
-from moanon.experiment.planning import make_problem, plan
+from moanon.experiment.runner import make_problem
 
 __all__ = ["Experiment", "Result", "load_front", "make_problem", "open_run", "plan"]

@@ -2,7 +2,7 @@
 
 Named are results folders (``RESULTS``), solutions of them (``RESULTS#17``), and released files,
 ours or not, together with their original. `resolve` opens each folder once and gives one kind of
-thing for all of them; nothing else takes such names apart.
+thing for all of them; nothing else takes such names apart. `measure_release` measures a file.
 
 The original of released files is read by `read_original`. What their labels mean is known from a
 configuration or from hierarchies. Without either, labels are mere texts: group sizes can be
@@ -11,13 +11,15 @@ counted, losses cannot.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from moanon import datasets
 from moanon.arrays import Outlined
@@ -28,18 +30,24 @@ from moanon.data.cells import Cells
 from moanon.data.column import did_you_mean
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
+from moanon.data.source import is_address
 from moanon.data.table import Role, Table, give_roles
 from moanon.engines import Source, open_source
-from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError, EncodingError
-from moanon.experiment.finished import FinishedRun, find_runs, open_run
-from moanon.experiment.planning import changed
+from moanon.experiment.finished import FinishedRun, changed, find_runs, open_run
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance
 from moanon.grouping import Grouping
+from moanon.measures import find_measure
+from moanon.measures.evaluate import measure_grouping
+from moanon.measures.suppression import Suppression
 from moanon.release import read_released
 from moanon.release.matching import StarredRows
 from moanon.release.solution import Anonymization
+from moanon.wording import Grid, Part, Worded, facts
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NUMBER = re.compile("[0-9]{1,18}")
 #: What can be named.
@@ -56,13 +64,11 @@ class KnownColumns:
     ----------
     config : Path or None
         A configuration that says what the columns and their labels are.
-    hierarchies : sequence of str
-        Without one: ``COLUMN=FILE`` for quasi-identifiers.
-    quasi : sequence of str
-        Without one: the quasi-identifiers. Default: those with a hierarchy, else every column that
-        the original and all released files have.
+    hierarchies, quasi : sequence of str
+        Without one: ``COLUMN=FILE`` for quasi-identifiers, and their names. Default: those with a
+        hierarchy, else every column that the original and all released files have.
     sensitive : sequence of str or None
-        The sensitive columns. Default: those of the configuration.
+        Default: those of the configuration.
     key : str or None
         A column by which released rows are found.
     delimiter : str or None
@@ -140,12 +146,10 @@ def resolve(
     within: bool = False,
     read: bool = False,
 ) -> Resolved:
-    """Open what is named.
+    """Open what is named: results folders, solutions of them (``RESULTS#17``), released files.
 
     Parameters
     ----------
-    given : sequence of str
-        Results folders, solutions of them (``RESULTS#17``), and released files.
     known : KnownColumns
         What the columns of the original of released files are, where no folder says it.
     original : str, optional
@@ -162,11 +166,6 @@ def resolve(
         Whether a folder also stands for the runs in folders in it.
     read : bool
         Whether to read the original even if no released file needs it.
-
-    Raises
-    ------
-    MoanonError
-        If something cannot be read, or there is no such solution.
     """
     places, unfinished = _places(given, within=within and of_folder is not None, bare=of_folder)
     files = [text for text, place in places if place is None]
@@ -204,13 +203,7 @@ def resolve(
 
 
 def anonymization_of(run: FinishedRun, number: int) -> Anonymization:
-    """Take a solution of a results folder that was opened with its table.
-
-    Raises
-    ------
-    ConfigError
-        If it has no such solution.
-    """
+    """Take a solution of a results folder that was opened with its table."""
     front, folder = run.front, run.folder
     if not 1 <= number <= len(front):
         raise ConfigError(
@@ -324,20 +317,7 @@ def read_anonymized(
     known: KnownColumns,
     stars: StarredRows = "all",
 ) -> tuple[list[Grouping], tuple[str, ...]]:
-    """Read anonymizations to be compared, and say which columns of their original to protect.
-
-    Parameters
-    ----------
-    given : sequence of str
-        Released files, and solutions of results folders (``RESULTS#17``).
-    original, known, stars
-        As for `resolve`.
-
-    Raises
-    ------
-    MoanonError
-        If something cannot be read, or is not of the original.
-    """
+    """Read anonymizations to be compared, and say which columns of their original to protect."""
     named = original is not None or known.config is not None
     found = resolve(given, known, original=original, stars=stars, read=named)
     files = any(each.solution is None for each in found.anonymizations)
@@ -402,18 +382,8 @@ def read_original(
     """Read the original of some released files, and say which columns are to be protected.
 
     The original is an instance where it is known what labels mean. Some of the columns that are to
-    be protected may be generalized all the same.
-
-    Parameters
-    ----------
-    source : str or None
-        A file or an embedded table; with a configuration it takes the place of its own source.
-    known : KnownColumns
-        About the columns.
-    released : sequence of str
-        The files, for the columns they have.
-    config : Config, optional
-        Where `known` names none.
+    be protected may be generalized all the same. `source` is a file or an embedded table; with a
+    configuration it takes the place of its own source. `config` counts where `known` names none.
     """
     _refuse_results(source, released)
     if known.config is not None:
@@ -524,3 +494,110 @@ def _shared(
     if not quasi:
         raise DataError(f"{read.name} and {', '.join(released)} share no quasi-identifier")
     return quasi
+
+
+# -- a released file measured against its original -------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _MeasuredRelease(Worded, Outlined):
+    """Every measure of a released file, by registered name, and what could not be measured."""
+
+    grouping: Grouping
+    measures: Mapping[str, float]
+    notes: tuple[str, ...]
+
+    @property
+    def sensitive(self) -> list[str]:
+        """The sensitive columns that are measured."""
+        found = self.grouping
+        return [name for name in found.table.sensitive if name not in found.absent]
+
+    def parts(self, *, everything: bool = False) -> Iterator[Part]:
+        """Say how many rows are released, by which columns, and each measure."""
+        found = self.grouping
+        yield (
+            f"{found.name}: {found.rows - found.suppressed:,} of {found.rows:,} rows released; "
+            f"rows found by {found.matched_by}"
+        )
+        named = {"quasi-identifiers": found.quasi, "sensitive": self.sensitive}
+        yield from facts({what: ", ".join(some) for what, some in named.items() if some})
+        rows = []
+        for name, value in self.measures.items():
+            about = find_measure(name)
+            better = "higher" if about.direction == "max" else "lower"
+            rows.append((name, _number(value, about.unit), better, about.meaning))
+        yield Grid(("measure", "value", "better", "what it says"), rows, right=(1,))
+        yield from (f"note: {text}" for text in self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per measure."""
+        import pandas as pd
+
+        return pd.DataFrame({"measure": [*self.measures], "value": [*self.measures.values()]})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; JSON has no infinity, so what has no bound is a text."""
+        found = self.grouping
+        return {
+            "released": found.name,
+            "original": found.table.source,
+            "rows": found.rows,
+            "matched_by": found.matched_by,
+            "quasi": list(found.quasi),
+            "sensitive": self.sensitive,
+            "measures": {n: v if math.isfinite(v) else str(v) for n, v in self.measures.items()},
+            "notes": list(self.notes),
+        }
+
+
+def measure_release(
+    original: str, released: str, known: KnownColumns, stars: StarredRows = "all"
+) -> _MeasuredRelease:
+    """Measure a released file against its original: every measure that the file allows.
+
+    A sensitive column that `known` names and that was not released is measured by the original's
+    values; others are left out.
+    """
+    origin, sensitive = read_original(original, known, [released])
+    for name in sensitive:
+        if name in table_of(origin).quasi:
+            raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
+    found = read_released(
+        released, origin, key=known.key, stars=stars, delimiter=known.delimiter, counted=True
+    )
+    named = sensitive if known.sensitive is not None else ()
+    notes = [*filter(None, [found.table.dropped]), *found.notes, *_left_out(found, named)]
+    found = replace(found, absent=tuple(name for name in found.absent if name not in named))
+    rule = Suppression()
+    if known.config is not None:  # which says how l is counted
+        problem = Config.load(known.config).problem
+        rule = Suppression(diversity=problem.diversity, recursive_c=problem.recursive_c)
+    return _MeasuredRelease(found, measure_grouping(found, rule), tuple(notes))
+
+
+def _left_out(found: Grouping, named: Sequence[str]) -> Iterator[str]:
+    """Say what is not measured, or not by what the file shows."""
+    for name in found.absent:
+        lacks = f"{found.name} has no column {name!r}"
+        if name not in found.table.sensitive:
+            yield f"{lacks}, so cm is not measured"
+        elif name in named:
+            yield f"{lacks}; diversity, closeness and the like go by the original's values"
+        else:
+            yield f"{lacks}, so diversity, closeness and the like are not measured for it"
+    if not found.has_meaning:
+        yield (
+            "without config=… or hierarchies=… it is not known what labels mean, so losses are "
+            "left out"
+        )
+    if not found.table.sensitive:
+        yield "no column is sensitive, so all that is about sensitive values is left out"
+
+
+def _number(value: float, unit: str) -> str:
+    if not math.isfinite(value):
+        return "no bound"
+    if unit.startswith("share"):
+        return f"{value:.2%}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

@@ -26,8 +26,8 @@ from moanon.baselines.mondrian import Boxes
 from moanon.baselines.requirement import make_requirement
 from moanon.config import Config, check_reach
 from moanon.errors import ConfigError, InfeasibleError, OutputError
-from moanon.experiment.experiment import make_record
-from moanon.experiment.finished import save_run
+from moanon.experiment.experiment import make_record, plan
+from moanon.experiment.finished import changed, save_run
 from moanon.experiment.folder import (
     FolderLock,
     check_vacant,
@@ -36,7 +36,7 @@ from moanon.experiment.folder import (
     make_folder,
     spare_inputs,
 )
-from moanon.experiment.planning import changed, etas_of, objectives_of, plan
+from moanon.experiment.runner import etas_of, objectives_of
 from moanon.experiment.showing import draw_plots, write_page
 from moanon.front import Front, shown
 from moanon.genome import Instance
@@ -54,13 +54,11 @@ KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 @dataclass(frozen=True)
-class AskedK:
-    """What an algorithm did when it was asked for a k.
+class _AskedK:
+    """What an algorithm did when it was asked for a k; the release may have a larger one.
 
     Attributes
     ----------
-    k : int
-        What was asked for; the release may have more.
     solution : int or None
         Its number on the front; None where it breaks a constraint on the whole table.
     checked : int or None
@@ -77,19 +75,10 @@ class AskedK:
 
 @dataclass(frozen=True, repr=False)
 class BaselineFront(Worded, Outlined):
-    """The releases of an algorithm.
-
-    Attributes
-    ----------
-    front : Front
-    asked : tuple of AskedK
-        In the order of k.
-    notes : tuple of str
-        What should be said besides.
-    """
+    """The releases of an algorithm, what it was asked for in order of k, and what to note."""
 
     front: Front
-    asked: tuple[AskedK, ...]
+    asked: tuple[_AskedK, ...]
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
@@ -126,24 +115,10 @@ def plan_baseline(
     eta: float | None = None,
     out: str | Path | None = None,
 ) -> Config:
-    """Read a configuration for a baseline.
+    """Read a configuration for a baseline; `eta` and `out` instead of what it says.
 
-    Parameters
-    ----------
-    name : str
-        As of `moanon.baselines`.
-    path, sets
-        As for `moanon.experiment.plan`.
-    eta : float, optional
-        Instead of ``problem.eta``.
-    out : path, optional
-        Where results go. Default: ``results/CONFIG-BASELINE``, whatever ``output.dir`` says, which
-        is for the search.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such baseline, it takes no η and one is given, or the configuration is wrong.
+    By default results go to ``results/CONFIG-BASELINE``, whatever ``output.dir`` says, which is for
+    the search. Refused is an η for a baseline that takes none.
     """
     baseline = find_baseline(name)
     if eta is not None and "eta" not in baseline.takes:
@@ -160,22 +135,8 @@ def run_baseline(
 ) -> BaselineFront:
     """Ask a baseline for each k, and write the results folder that the configuration names.
 
-    Parameters
-    ----------
-    name : str
-    config : Config
-        As `plan_baseline` makes it.
-    ks : sequence of int
-        Default: `KS`, as far as the table goes and the constraints allow.
-    force : bool
-        Replace whatever run the folder holds.
-
-    Raises
-    ------
-    OutputError
-        If the folder is in use, or holds results that are not to be replaced.
-    MoanonError
-        As for `baseline_front`.
+    By default the k are `KS`, as far as the table goes and the constraints allow. `force` replaces
+    whatever run the folder holds.
     """
     folder = checked_path(config.output.dir, OutputError)
     lock = FolderLock(folder)
@@ -235,13 +196,6 @@ def baseline_front(
 
     Constraints of the configuration on groups are demands on every group of the algorithm. A
     release that breaks a constraint on the whole table is left out, and a note says so.
-
-    Raises
-    ------
-    ConfigError
-        If the algorithm cannot do what the configuration or a k asks for.
-    InfeasibleError
-        If no group, or no release, can meet the constraints.
     """
     baseline, bounds = find_baseline(name), config.bounds
     for bounded in bounds:
@@ -330,7 +284,7 @@ def _chosen_ks(ks: Sequence[int], bounds: Mapping[str, float], instance: Instanc
 class _Release:
     """What an algorithm gave for a k, and how it measures."""
 
-    asked: AskedK
+    asked: _AskedK
     made: Boxes | FullDomain
     measures: Mapping[str, float]
 
@@ -340,7 +294,7 @@ class _Release:
     ) -> _Release:
         checked = made.checked if isinstance(made, FullDomain) else None
         measures = measure_grouping(made.grouping(instance), rule)
-        return cls(AskedK(k, None, checked, round(seconds, 3)), made, measures)
+        return cls(_AskedK(k, None, checked, round(seconds, 3)), made, measures)
 
     def broken(self, bounds: Mapping[str, float]) -> list[str]:
         """Bounds on the whole table that it does not meet, in words."""

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 
 from moanon.arrays import Ints, Outlined
 from moanon.config import Config
-from moanon.data.cell_reading import alike_note, alike_values
-from moanon.data.cells import raw_group_sizes
-from moanon.data.coarsening import merged_before, note_on_merged
-from moanon.data.column import holds_texts
-from moanon.data.domain import Domain, IntervalDomain, TreeDomain
-from moanon.experiment.planning import make_problem
+from moanon.data.cells import merged_values, raw_group_sizes
+from moanon.data.domain import TreeDomain
+from moanon.experiment.runner import make_problem, notes_on_table
 from moanon.genome import Instance
 from moanon.measures import Measure, applicable, find_measure
 from moanon.search.problem import AnonymizationProblem
@@ -37,16 +34,10 @@ _HEADERS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CheckedConfig(Worded, Outlined):
+class _CheckedConfig(Worded, Outlined):
     """What a configuration makes of its table.
 
-    Attributes
-    ----------
-    config : Config
-    instance : Instance
-    problem : AnonymizationProblem
-    examples : bool
-        Whether notes quote values of the table; a notebook that is passed on should not.
+    With `examples`, notes quote values of the table; a notebook that is passed on should not.
     """
 
     config: Config
@@ -80,7 +71,7 @@ class CheckedConfig(Worded, Outlined):
             shape, merged = ("", "", ""), ""
             if domain is not None:
                 shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}")
-                merged = str(merged_before(column, domain))
+                merged = merged_values(column, domain) or "nothing"
             if name in table.sensitive:
                 shape = (f"{self.instance.distance_of(name)} distance", "", "")
             yield (name, role.value, *shape, distinct, merged)
@@ -153,10 +144,10 @@ class CheckedConfig(Worded, Outlined):
             )
 
 
-def check_config(config: Config, *, examples: bool = False) -> CheckedConfig:
+def check_config(config: Config, *, examples: bool = False) -> _CheckedConfig:
     """Read the table and the hierarchies of a configuration, and what is to be searched."""
     instance = config.instance()
-    return CheckedConfig(config, instance, make_problem(config, instance), examples)
+    return _CheckedConfig(config, instance, make_problem(config, instance), examples)
 
 
 def _measures(instance: Instance) -> Grid:
@@ -191,38 +182,3 @@ def _large(number: int) -> str:
     exponent = floor(log10(number))
     digits = f"{10 ** (log10(number) - exponent):.1f}"
     return f"1.0 x 10^{exponent + 1}" if digits == "10.0" else f"{digits} x 10^{exponent}"
-
-
-def notes_on_table(config: Config, instance: Instance, *, examples: bool = False) -> list[str]:
-    """Say which values are merged before the search, and which look the same and are not merged.
-
-    With examples, which are values of the table, only where nobody else reads them.
-    """
-    merged = note_on_merged(instance.table.columns, instance.layout.domains)
-    return [*merged, *_notes_on_alike(config, instance, examples=examples)]
-
-
-def _notes_on_alike(config: Config, instance: Instance, *, examples: bool) -> list[str]:
-    """Say which columns have values that look the same and are different ones to the search.
-
-    Of sensitive columns and of categories in quasi-identifiers.
-    """
-    mend = "" if config.data.normalize else "; data: {normalize: true} makes such values one"
-    table, notes = instance.table, []
-    for name in (*table.quasi, *table.sensitive):
-        column = table.columns[name]
-        if not holds_texts(column) or _has_steps(instance.layout.domains.get(name)):
-            continue
-        if note := alike_note(name, column.values):
-            named = " ({})".format(", ".join(map(ascii, alike_values(column.values)[0][:3])))
-            total = len(column.values)
-            counted = f", while l and t count {total:,}" if name in table.sensitive else ""
-            notes.append(f"{note}{counted}{named if examples else ''}{mend}")
-    return notes
-
-
-def _has_steps(domain: Domain | None) -> bool:
-    """Whether the base values of a column are numbers or dates, whatever their texts."""
-    return isinstance(domain, IntervalDomain) or (
-        isinstance(domain, TreeDomain) and domain.steps is not None
-    )

@@ -6,7 +6,7 @@ Read `Experiment.prepare` and `Experiment.run` first; each of their steps stands
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -20,9 +20,9 @@ from moanon.arrays import Outlined, State
 from moanon.atomic import checked_path
 from moanon.config import Config
 from moanon.data.source import kept, new_key
-from moanon.errors import InfeasibleError, OutputError, SearchError
-from moanon.experiment.checking import notes_on_table
-from moanon.experiment.finished import FinishedRun, run_over, save_run
+from moanon.data.strict_yaml import HALF
+from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
+from moanon.experiment.finished import FinishedRun, changed, run_over, save_run, with_eta
 from moanon.experiment.folder import (
     LOCK,
     PROOF,
@@ -42,21 +42,74 @@ from moanon.experiment.folder import (
     still_known,
     with_limits,
 )
-from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
-from moanon.experiment.runner import Found, Runner, Watch, checked_threads
+from moanon.experiment.runner import Found, Runner, Watch, checked_threads, etas_of, notes_on_table
 from moanon.experiment.showing import ETA_TABLE, draw_plots, write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.results import DOMAINS
 from moanon.genome import Instance
-from moanon.progress import OnStep, on_part
+from moanon.progress import OnGeneration, OnStep, on_part
 from moanon.proofs.front_proof import ProofRecord
 from moanon.recoding import BOXES
 from moanon.search.checkpoint import Checkpoints, Identity
-from moanon.search.running import OnGeneration, Outcome
+from moanon.search.running import Outcome
 
 #: What a checkpoint holds besides the search.
 _PARTS = {"known", "force", "courses"}
+
+
+# -- what configurations ask for -------------------------------------------------------------------
+
+
+def plan(
+    paths: Sequence[str | Path],
+    sets: Sequence[str] = (),
+    *,
+    etas: Sequence[float] = (),
+    seed: int | None = None,
+    out: str | Path | None = None,
+) -> list[Config]:
+    """Read configurations, one for each run, each with a folder of its own.
+
+    Parameters
+    ----------
+    sets : sequence of str
+        Overrides ``key.path=value`` for all of them.
+    etas, seed, out
+        Instead of ``problem.eta``, ``search.seed`` and ``output.dir``. Results of several
+        configurations go to ``out/NAME``.
+
+    Raises
+    ------
+    ConfigError
+        If a configuration is wrong, or two runs would write to one folder.
+    """
+    options = {}
+    if etas:
+        options["eta=…"] = f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}"
+    if seed is not None:
+        options["seed=…"] = f"search.seed={seed}"
+    runs: list[Config] = []
+    owners: dict[Path, str] = {}
+    for path in paths:
+        config = Config.load(path, sets, options)
+        if out is not None:
+            if HALF.search(str(out)):
+                raise ConfigError(
+                    f"the folder {str(out)!a} has a name that is not UTF-8, and config.yaml in it "
+                    "could not name it; name another"
+                )
+            folder = Path(out) / config.name if len(paths) > 1 else Path(out)
+            config = changed(config, "output", dir=str(folder))
+        place = Path(config.output.dir).absolute()
+        if place in owners:
+            raise ConfigError(
+                f"{owners[place]} and {path} would both write to {config.output.dir}; give "
+                "each its own output.dir"
+            )
+        owners[place] = str(path)
+        runs.append(config)
+    return runs
 
 
 # -- one run ---------------------------------------------------------------------------------------
@@ -91,7 +144,6 @@ class Result(Outlined):
 
     Attributes
     ----------
-    folder : Path
     outcome : Outcome
         How the search ended; of several, the last one.
     runs : dict of float to FinishedRun
@@ -131,7 +183,6 @@ class Experiment(Outlined):
 
     Attributes
     ----------
-    config : Config
     lock : FolderLock
         Keeps other runs away from the folder, from `prepare` to the end of `run`.
     runner : Runner
@@ -141,13 +192,11 @@ class Experiment(Outlined):
         searched for again.
     identity : Identity
         What is searched, whatever the limits.
-    checkpoints : Checkpoints
     saved : State or None
         Where to go on.
-    replace : bool
-        Whether results in the folder may be replaced.
-    force : bool
-        Whether everything else that the folder holds of earlier runs goes when this one is done.
+    replace, force : bool
+        Whether results in the folder may be replaced; whether everything else that the folder holds
+        of earlier runs goes when this one is done.
     """
 
     config: Config
@@ -184,8 +233,6 @@ class Experiment(Outlined):
             already.
         SearchError
             If its checkpoints cannot be used.
-        MoanonError
-            If the configuration does not fit its data.
         """
         threads = checked_threads(threads)
         folder = checked_path(config.output.dir, OutputError)
@@ -234,13 +281,6 @@ class Experiment(Outlined):
         on_step: OnStep | None = None,
     ) -> Result:
         """Search for each limit in turn, write the results, and draw them.
-
-        Parameters
-        ----------
-        on_generation, interrupted
-            As for `moanon.search.running.run_search`.
-        on_step : callable, optional
-            Called with what is done after the search, and how far that is.
 
         Raises
         ------

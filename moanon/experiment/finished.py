@@ -33,14 +33,11 @@ from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
-from moanon.data.domain import NOT_SHOWN, TreeDomain
-from moanon.data.source import files_behind, kept, new_key
-from moanon.data.stored_domains import domain_from, domain_record
+from moanon.data.domain import NOT_SHOWN, TreeDomain, domain_from
+from moanon.data.source import files_behind, is_address, kept, new_key
 from moanon.data.table import Table
-from moanon.engines.addresses import is_address
 from moanon.engines.stores import HeldRows
 from moanon.errors import DataError, MoanonError, OutputError
-from moanon.experiment.planning import changed
 from moanon.front import Front
 from moanon.front.results import (
     DOMAINS,
@@ -70,16 +67,25 @@ _LIMIT = "eta-"
 _RELEASES = "releases"
 
 
+def changed(config: Config, section: str, **values: Any) -> Config:
+    """The configuration with other values in one of its sections."""
+    there = getattr(config, section).model_copy(update=values)
+    return config.model_copy(update={section: there})
+
+
+def with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
+    """The configuration with other limits of suppression, if it is of a kind that has any."""
+    return config if config.problem.eta is None else changed(config, "problem", eta=eta)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FinishedRun(Outlined):
     """What a results folder holds.
 
     Attributes
     ----------
-    folder : Path
     record : mapping
         The content of ``run.json``.
-    front : Front
     text : str
         The text of ``config.yaml``; empty for a front that was saved from Python.
     config : Config or None
@@ -119,11 +125,6 @@ class FinishedRun(Outlined):
         """Read other data the way the table of the run was read.
 
         Identifying columns are left out: they are not released, and the data need not have them.
-
-        Raises
-        ------
-        MoanonError
-            If the data lack a column, or cannot be read.
         """
         assert self.config is not None  # runs are opened for new rows with it
         columns = {n: c for n, c in self.config.columns.items() if c.role != "identifying"}
@@ -133,10 +134,9 @@ class FinishedRun(Outlined):
     def record_release(
         self, release: Release, certificate: Certificate | BucketCertificate
     ) -> Path:
-        """Write down in the folder what a certificate does not say of a release.
+        """Write down in the folder what a certificate does not say of a release (`Release.record`).
 
-        The folder is as secret as the table: the record has exact measures of all rows, and digests
-        that tie the release to its original (`Release.record`).
+        The folder is as secret as the table.
         """
         record = release.record(certificate, self.record.get("config", {}).get("digest"))
         name = certificate.output_digest[:16]
@@ -176,7 +176,6 @@ def open_run(
 
     Parameters
     ----------
-    folder : path
     data : path, optional
         Where the table is now, if it has moved; it must be the same.
     fallback : path, optional
@@ -205,11 +204,6 @@ def read_run(folder: Path, record: Mapping[str, Any] | None = None) -> FinishedR
     """Read a results folder; without its table where that cannot be had any more.
 
     `record` is its ``run.json``, where that has been read already.
-
-    Raises
-    ------
-    DataError
-        If the folder itself is at fault.
     """
     run = _opened(folder, record)
     if not has_config(run.record):
@@ -313,19 +307,10 @@ def _is_gone(config: Config) -> bool:
 
 
 def find_runs(results: Path) -> tuple[list[Path], list[Path]]:
-    """Look for runs in a folder, in those in it, and in those in them.
+    """Look for runs in a folder, in those in it, and in those in them: finished, unfinished.
 
-    Returns
-    -------
-    finished : list of Path
-        In order of name and limit.
-    unfinished : list of Path
-
-    Raises
-    ------
-    DataError
-        If there is no finished one; if a folder cannot be looked into, or that of a limit holds
-        results in part.
+    The finished ones are in order of name and limit. A DataError if there is none; if a folder
+    cannot be looked into, or that of a limit holds results in part.
     """
     if not checked_path(results, DataError).is_dir():
         raise DataError(f"{results} is not a folder; name one that moanon run has written")
@@ -365,18 +350,8 @@ def save_run(
 ) -> FinishedRun:
     """Write a front into a folder, with its configuration and the domains of its columns.
 
-    Parameters
-    ----------
-    folder : Path
-    front : Front
-        With its table.
-    config : Config
-    record : mapping
-        What ``run.json`` states beside what the front itself does.
-    text : str, optional
-        The configuration as it stands in the folder already.
-    force : bool
-        Replace files that exist.
+    `record` is what ``run.json`` states beside what the front itself does, `text` the configuration
+    as it stands in the folder already. With `force`, files that exist are replaced.
     """
     text = config.to_yaml() if text is None else text
     texts = {CONFIG: text, **_domains_texts(front)}
@@ -398,7 +373,7 @@ def _domains_texts(front: Front) -> dict[str, str]:
     digest = instance.table.digest
     salt = kept(digest, new_key(digest))
     quasi = {
-        name: domain_record(domain, sorted(shown[name]), f"{salt} {name}")
+        name: domain.record(sorted(shown[name]), f"{salt} {name}")
         for name, domain in instance.layout.domains.items()
     }
     stored = {"columns": list(instance.table.roles), "quasi": quasi}
@@ -406,13 +381,7 @@ def _domains_texts(front: Front) -> dict[str, str]:
 
 
 def _stored_instance(run: FinishedRun) -> Instance | None:
-    """The table of a run without any row; None for results that do not have its domains.
-
-    Raises
-    ------
-    DataError
-        If what is stored is damaged, or is of other columns.
-    """
+    """The table of a run without any row; None for results that do not have its domains."""
     folder, record, config = run.folder, run.record, run.config
     assert config is not None
     if DOMAINS not in record.get("files", {}):

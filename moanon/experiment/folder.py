@@ -76,16 +76,11 @@ _UNREADABLE = (
 
 
 class FolderLock:
-    """The right to write to a results folder, for one run at a time.
+    """The right to write to a results folder, which may not exist yet, for one run at a time.
 
     The system holds the lock and gives it up when the process ends, however it ends: a run that is
     killed leaves at most an empty file, which stops nobody. Whoever forgets to `leave` does so when
     the lock is no longer referred to.
-
-    Parameters
-    ----------
-    folder : Path
-        It may not exist yet.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -96,14 +91,9 @@ class FolderLock:
         weakref.finalize(self, _unlock, self._lock)
 
     def enter(self) -> None:
-        """Lock the folder, which is made if it does not exist.
+        """Lock the folder, made if it does not exist; refused while another run is at work.
 
         Where a file system knows no locks, or the folder cannot be written to, there is none.
-
-        Raises
-        ------
-        OutputError
-            If another run is at work there, or the folder cannot be made.
         """
         step = "made"
         try:
@@ -205,10 +195,7 @@ def _holds_checkpoint(folder: Path) -> bool:
 def results_of(folder: Path, identity: Identity) -> Known:
     """For each limit of which a folder holds the results of this very search: where, and run.json.
 
-    Raises
-    ------
-    OutputError
-        If it holds those of another one, or incomplete ones.
+    An OutputError if it holds those of another one, or incomplete ones.
     """
     found: Known = {}
     for path in find_fronts(folder, partly=True):

@@ -97,16 +97,8 @@ def read_anonymizations(
 
     Returns
     -------
-    anonymizations : tuple of Anonymization
-    target : Target
-    files : tuple of Path
-        What they were read from.
-    notes : tuple of str
-
-    Raises
-    ------
-    MoanonError
-        If something cannot be read, is of another table, or the target cannot be learned.
+    anonymizations, target, files, notes
+        The files are those that they were read from.
     """
     if solutions < 1:
         raise ConfigError(f"solutions must be at least 1. Got {solutions}")
@@ -228,18 +220,9 @@ def _refuse_other_table(first: Table, other: Table, name: str) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningRun(Outlined):
-    """A study and the folder it is written to.
+    """A study, the files that its anonymizations were read from, and the folder it is written to.
 
-    Attributes
-    ----------
-    study : Study
-    files : tuple of Path
-        What its anonymizations were read from.
-    notes : tuple of str
-        What should be said besides.
-    folder : Path
-    known : dict
-        Records of an earlier run, and those that have been added.
+    `known` are records of an earlier run, and those that have been added.
     """
 
     study: Study
@@ -262,11 +245,8 @@ class LearningRun(Outlined):
     ) -> LearningRun:
         """Look at the folder, lock it, and find where to go on.
 
-        Raises
-        ------
-        OutputError
-            If the folder is in use, or holds a study that is neither to be replaced nor resumed, or
-            is another one; if a file would take the place of one that is read.
+        An OutputError if the folder is in use, or holds a study that is neither to be replaced nor
+        resumed, or is another one; or if a file would take the place of one that is read.
         """
         place = checked_path(folder, OutputError)
         if resume and force:
@@ -326,12 +306,8 @@ class LearningRun(Outlined):
     ) -> StudyOutcome | None:
         """Work out what is not known, and write everything; None where it was interrupted.
 
-        Parameters
-        ----------
-        on_record : callable, optional
-            Told how many records are known of how many, after each.
-        threads, stop
-            As for `Study.run`.
+        `on_record` is called after each record with how many are known of how many; the rest as for
+        `Study.run`.
         """
         started = time.process_time()
         try:

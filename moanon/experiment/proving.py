@@ -37,26 +37,6 @@ _SAY_EVERY = 0.5
 _RENEWED = ("format", "moanon", "problem", "front", "files")
 
 
-@dataclass(frozen=True)
-class ProofProgress:
-    """How far the proofs of a front are.
-
-    Attributes
-    ----------
-    k : int or None
-        What is being worked on.
-    work : int
-        Bounds computed so far, by earlier calls too.
-    steps, optimal : int
-        Steps of the front, and those whose solution is proven to be optimal.
-    """
-
-    k: int | None
-    work: int
-    steps: int
-    optimal: int
-
-
 @dataclass(frozen=True, repr=False)
 class Proven(Outlined):
     """What came of proving a front.
@@ -70,13 +50,11 @@ class Proven(Outlined):
     better : tuple of int
         The k for which something better was found, by this call or earlier ones.
     work : int
-        Bounds computed so far.
+        Bounds computed so far, by earlier calls too.
     seconds : float
         Of this call.
     done : bool
         Whether all gaps are as small as wanted.
-    interrupted : bool
-    notes : tuple of str
     """
 
     before: Front
@@ -105,17 +83,15 @@ def prove_front(
     ks: Sequence[int] = (),
     seconds: float | None = None,
     gap: float = 0.0,
-    on_progress: Callable[[ProofProgress], None] | None = None,
+    on_progress: Callable[[FrontProof], None] | None = None,
     interrupted: Callable[[], bool] | None = None,
 ) -> Proven:
     """Prove how far the solutions of a results folder are from the optimum; write what was found.
 
-    Whoever calls it holds the lock of the folder.
+    Whoever calls it holds the lock of the folder, and has opened it with its table.
 
     Parameters
     ----------
-    run : FinishedRun
-        With its configuration and its table.
     ks : sequence of int
         Prove for these k alone; by default for the whole front.
     seconds : float, optional
@@ -123,6 +99,7 @@ def prove_front(
     gap : float
         How far above its bound a solution may be to be left alone.
     on_progress : callable, optional
+        Given the proof now and then.
     interrupted : callable, optional
         Asked again and again whether to end here.
 
@@ -140,7 +117,7 @@ def prove_front(
     saving = PacedSaving(lambda state: write_arrays(place, state, identity))
     for _ in proof.advances():
         if on_progress is not None and time.monotonic() - said >= _SAY_EVERY:
-            on_progress(_progress(proof))
+            on_progress(proof)
             said = time.monotonic()
         if saving.is_due:
             saving.save(proof.state())
@@ -187,11 +164,6 @@ def _restored(
     return proof, ()
 
 
-def _progress(proof: FrontProof) -> ProofProgress:
-    record = proof.record()
-    return ProofProgress(proof.current, record.bounds, record.steps, record.optimal)
-
-
 def _merged(front: Front, proof: FrontProof) -> Front:
     """The front with the better solutions in it, and without those that they beat."""
     assert front.instance is not None
@@ -208,10 +180,7 @@ def _merged(front: Front, proof: FrontProof) -> Front:
 
 
 def _write(run: FinishedRun, front: Front, bounds: int) -> FinishedRun:
-    """Put a front in the place of the one before, with all else that the folder says.
-
-    It was proven with so many bounds.
-    """
+    """Put a front, proven with so many bounds, in the place of the one before."""
     assert run.config is not None
     kept = {key: value for key, value in run.record.items() if key not in _RENEWED}
     kept["proof"] = ProofRecord.of(front, bounds).to_dict()
@@ -248,9 +217,10 @@ def prove_limits(
     `on_part` is called with how many solutions are proven optimal, of how many.
     """
 
-    def show(progress: ProofProgress) -> None:
+    def show(proof: FrontProof) -> None:
         if on_part is not None:
-            on_part(progress.optimal, progress.steps)
+            record = proof.record()
+            on_part(record.optimal, record.steps)
 
     share = seconds / len(runs)
     return {
@@ -269,7 +239,7 @@ def prove_results(
     ks: Sequence[int] = (),
     seconds: float | None = None,
     gap: float = 0.0,
-    on_progress: Callable[[ProofProgress], None] | None = None,
+    on_progress: Callable[[FrontProof], None] | None = None,
     interrupted: Callable[[], bool] | None = None,
 ) -> list[Proven]:
     """Prove the front of a results folder, or those of its limits of suppression in turn.
@@ -277,11 +247,6 @@ def prove_results(
     Figures, pages and tables that the folder holds are made anew. Parameters as of `prove_front`,
     but for the time, of which each of several limits gets the same share; `data` says where the
     table is now, if it has moved.
-
-    Raises
-    ------
-    MoanonError
-        As of `prove_front` and `open_run`; if another run is at work in the folder.
     """
     paths = find_fronts(results)
     for path in paths:

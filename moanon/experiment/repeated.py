@@ -20,9 +20,8 @@ from moanon.arrays import Floats, Values
 from moanon.config import Config
 from moanon.errors import ConfigError
 from moanon.experiment.experiment import make_record
-from moanon.experiment.finished import FinishedRun, save_run
+from moanon.experiment.finished import FinishedRun, changed, save_run, with_eta
 from moanon.experiment.folder import check_vacant, clear_others, identity_of, make_folder
-from moanon.experiment.planning import changed, with_eta
 from moanon.experiment.showing import write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.asking import least_losses
@@ -115,19 +114,8 @@ def write_union(
 ) -> dict[float, Front]:
     """Write the union of the seeds, for each limit of suppression, with its figure and page.
 
-    Parameters
-    ----------
-    config : Config
-        Of the run that was repeated.
-    runs : mapping of int to mapping of float to FinishedRun
-        For each seed the results of each limit, with the table.
-    force : bool
-        Whether results that are there may be replaced.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds other results already, and they may not be replaced.
+    `runs` are, for each seed, the results of each limit, with the table. Unless `force` is set, the
+    folder of the configuration that was repeated must not hold other results.
     """
     folder = Path(config.output.dir)
     etas = sorted(next(iter(runs.values())), reverse=True)

@@ -53,7 +53,7 @@ from moanon.progress import OnStep
 from moanon.progress import on_part as parts_of_step
 from moanon.release.matching import StarredRows
 from moanon.release.solution import Anonymization
-from moanon.search.convergence import Convergence
+from moanon.search.algorithms import Convergence
 
 #: The table above the folders of several limits.
 ETA_TABLE = "comparison.csv"
@@ -77,23 +77,9 @@ def draw_plots(
     formats: Sequence[str] = ("png", "svg"),
     on_step: OnStep | None = None,
 ) -> list[list[Path]]:
-    """Draw the figures of each run, and compare those of several limits.
+    """Draw the figures of each run in the folder `results`, and compare those of several limits.
 
-    Parameters
-    ----------
-    runs : sequence of FinishedRun
-    results : Path
-        The folder they are in.
-    out : Path, optional
-        Where figures go, instead of ``plots`` in each folder.
-    formats : sequence of {"png", "svg"}
-    on_step : callable, optional
-        Called with the figure that is drawn.
-
-    Returns
-    -------
-    list of list of Path
-        The files, folder by folder.
+    They go to ``plots`` in each folder, or to `out`. Returned are the files, folder by folder.
     """
     from moanon.output.figure_files import write_eta_plots, write_plots  # here: matplotlib is slow
 
@@ -133,16 +119,8 @@ def write_page(
 ) -> Path:
     """Write the page on which fronts can be explored: a tab for each run.
 
-    Parameters
-    ----------
-    runs, results
-        As for `draw_plots`.
-    path : Path, optional
-        Where to write, instead of ``report.html`` in `results`, which is replaced.
-    force : bool
-        Whether `path` may be replaced.
-    on_part : callable, optional
-        Called with how many solutions are on the page.
+    It is ``report.html`` in `results`, which is replaced, or `path`, which is if `force` is set.
+    `on_part` is called with how many solutions are on the page.
     """
     place = results / "report.html" if path is None else path
     titles = [_title(run, results) for run in runs]
@@ -256,17 +234,11 @@ def write_eta_table(folder: Path, fronts: Mapping[float, Front], texts: Mapping[
 
 
 @dataclass(frozen=True, repr=False)
-class Plane(Outlined):
-    """Results that can be laid over one another.
+class _Plane(Outlined):
+    """Results that can be laid over one another, by distinct names in the order they were given.
 
-    Attributes
-    ----------
-    runs : mapping of str to FinishedRun
-        By distinct names, in the order they were given.
-    privacy, cost : str
-        The measures on the axes: k and loss where all were searched for them.
-    unfinished : tuple of Path
-        Folders that were left out.
+    The measures on the axes are k and loss where all were searched for them. Unfinished folders
+    were left out.
     """
 
     runs: Mapping[str, FinishedRun]
@@ -275,15 +247,10 @@ class Plane(Outlined):
     unfinished: tuple[Path, ...] = ()
 
 
-def read_plane(folders: Sequence[Path]) -> Plane:
+def read_plane(folders: Sequence[Path]) -> _Plane:
     """Read results folders, each with one front or with several.
 
-    Raises
-    ------
-    ConfigError
-        If a folder is named twice, or two results cannot be compared.
-    DataError
-        If a folder holds no results.
+    Refused are folders named twice or without results, and results that cannot be compared.
     """
     places: list[Path] = []
     unfinished: list[Path] = []
@@ -299,17 +266,11 @@ def read_plane(folders: Sequence[Path]) -> Plane:
         _refuse_other_table(runs[0], other)
     privacy, cost = _shared_axes(runs)
     named = dict(zip(_names(runs), runs, strict=True))
-    return Plane(named, privacy, cost, tuple(unfinished))
+    return _Plane(named, privacy, cost, tuple(unfinished))
 
 
-def draw_plane(plane: Plane, path: Path, *, force: bool = False) -> None:
-    """Draw all fronts into one file (.png, .svg, .pdf).
-
-    Raises
-    ------
-    OutputError
-        If the file has another ending, exists and `force` is not set, or cannot be written.
-    """
+def draw_plane(plane: _Plane, path: Path, *, force: bool = False) -> None:
+    """Draw all fronts into one file (.png, .svg, .pdf)."""
     from moanon.output.figure_files import save_one  # here: matplotlib is slow
     from moanon.output.figure_style import PAGE
     from moanon.output.objective_figures import plot_fronts
@@ -328,7 +289,7 @@ def draw_plane(plane: Plane, path: Path, *, force: bool = False) -> None:
     save_one(draw, path, force=force, spared=spared)
 
 
-def write_plane(plane: Plane, path: Path, *, force: bool = False) -> Path:
+def write_plane(plane: _Plane, path: Path, *, force: bool = False) -> Path:
     """Write the page on which all fronts lie over one another, with a tab for each beside it."""
     check_page(path)
     write_tabs([*plane.runs.items()], path, force=force, axes=(plane.privacy, plane.cost))
@@ -438,22 +399,10 @@ def find_frontier(
     stars: StarredRows = "all",
     **settings: Any,
 ) -> tuple[Frontier, Resolved]:
-    """Place solutions of results folders, and released files, on one plane.
+    """Place all solutions of results folders, and released files, on one plane.
 
-    Parameters
-    ----------
-    given, original, stars
-        As for `moanon.experiment.anonymizations.resolve`; all solutions of a folder are placed.
-    known : KnownColumns
-        What the columns of the original are, where no folder says it; its sensitive column is the
-        one that the frontier is about.
-    **settings
-        As for `moanon.frontier.place_releases`.
-
-    Raises
-    ------
-    MoanonError
-        If something cannot be read, or is not of the same table.
+    The sensitive column of `known` is the one that the frontier is about. `settings` are those of
+    `moanon.frontier.place_releases`, the rest as for `moanon.experiment.anonymizations.resolve`.
     """
     if known.sensitive is not None and len(known.sensitive) != 1:
         raise ConfigError(
@@ -516,13 +465,7 @@ def _with_ranges(instance: Instance, config: Config | None) -> Instance:
 def write_frontier(
     frontier: Frontier, found: Resolved, folder: Path, *, force: bool = False
 ) -> list[Path]:
-    """Write the table, the figure and the page of a frontier; all of them or none.
-
-    Raises
-    ------
-    OutputError
-        If one of them exists and `force` is not set, or cannot be written.
-    """
+    """Write the table, the figure and the page of a frontier; all of them or none."""
     from moanon.output.figure_files import save_figure  # here: matplotlib is slow
     from moanon.output.studies import frontier_html, plot_frontier
 

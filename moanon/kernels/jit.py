@@ -41,7 +41,8 @@ import numpy as np
 from filelock import BaseFileLock, FileLock
 from platformdirs import user_cache_path
 
-from moanon.errors import ConfigError, give_notice
+from moanon.errors import ConfigError
+from moanon.progress import give_notice
 
 try:
     with warnings.catch_warnings():

@@ -35,7 +35,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Ints, Outlined
 from moanon.atomic import StagedFiles
-from moanon.data.coarsening import merged_before
+from moanon.data.cells import merged_values
 from moanon.data.domain import NOT_SHOWN, Domain
 from moanon.errors import OutputError
 from moanon.front import Front
@@ -47,7 +47,7 @@ from moanon.measures.column_effects import column_effects, columns_before
 from moanon.measures.evaluate import OnPart
 from moanon.measures.loss import optimality
 from moanon.measures.suppression import Suppression, row_limit
-from moanon.search.convergence import Convergence
+from moanon.search.algorithms import Convergence
 
 #: Parts of the program, in their order.
 _SCRIPTS = (
@@ -317,8 +317,7 @@ class _ColumnWays:
 def _merged(front: Front, name: str) -> str:
     if front.instance is None or not front.instance.table.rows:
         return ""
-    merged = merged_before(front.instance.table.columns[name], front.instance.layout.domains[name])
-    return str(merged) if merged.is_any else ""
+    return merged_values(front.instance.table.columns[name], front.instance.layout.domains[name])
 
 
 def _widths(front: Front, row: int) -> dict[str, list[int]]:

@@ -99,7 +99,7 @@ def _protection(release: Release, certificate: Certificate) -> Iterator[_Fact]:
         else:  # several, and one sheet of paper
             words = f"values in every group, {most}; distance from the published rows ({distance})"
             yield name, f"ℓ {diverse}; t {close:.3f}", words
-    for measure, bound in certificate.origin.promises:
+    for measure, bound in certificate.promises:
         if MEASURES[measure].beside_table:
             asked = f"{MEASURES[measure].bound_text(bound)}, suppressed rows included"
             yield f"{measure} to the whole table", asked, "as was demanded, and checked"
@@ -117,7 +117,7 @@ def _models(certificate: Certificate) -> Iterator[tuple[str, dict[str, float], s
 
 
 def _losses(certificate: Certificate) -> Iterator[_Fact]:
-    dropped = certificate.origin.rows_dropped
+    dropped = certificate.rows_dropped
     yield (
         "left out",
         f"{counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})",

@@ -5,8 +5,6 @@ file alone, so that a mistake in the writer cannot hide behind itself.
 
 - ``applied``: `Release`, a grouping applied to the rows (`SuppressedRows` says how suppressed ones
   are shown). It says what it must measure as, and writes the file.
-- ``released_rows``: which rows are released and what they show, wherever they are; rows that came
-  later are read against the domains of the table that a solution was found on.
 - ``readback``: the independent reader, which finds out what a file itself shows, given no more than
   `Reading` says. DuckDB counts the cells, whatever the size of the file. ``labels`` works out what
   the labels in a file say from their text, ``reader_privacy`` what groups give away.
@@ -32,6 +30,6 @@ from __future__ import annotations
 from moanon.release.applied import Release, SuppressedRows
 from moanon.release.certificate import Certificate
 from moanon.release.matching import read_released
-from moanon.release.released_rows import Outside
+from moanon.release.solution import Outside
 
 __all__ = ["Certificate", "Outside", "Release", "SuppressedRows", "read_released"]

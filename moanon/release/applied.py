@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -26,11 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon import __version__
-from moanon.arrays import Bools, Outlined
+from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.atomic import StagedFiles, StagedFolder
-from moanon.data.column import TEXT, ZONED_TIME, Profile
-from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
-from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, Shuffle
+from moanon.data.cells import SensitiveCounts
+from moanon.data.column import Column
+from moanon.data.domain import MISSING
+from moanon.data.file_form import defuse, is_formula
+from moanon.data.hierarchy import SUPPRESSED
+from moanon.data.rows import Labelling, RowOrder, RowStore, Shuffle, own_codes
 from moanon.data.source import is_of_counts, kept, new_key
 from moanon.data.table import Role, Table
 from moanon.engines.duck import spell
@@ -42,28 +45,19 @@ from moanon.measures.evaluate import score_grouping
 from moanon.measures.loss import optimality
 from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
-from moanon.release.certificate import (
-    Certificate,
-    Origin,
-    certify_file,
-    certify_table,
-    front_measures,
-)
+from moanon.release.certificate import Certificate, certify, front_measures
 from moanon.release.labels import label_rules
 from moanon.release.readback import Format, NamedValues, Reading
-from moanon.release.reader_privacy import SensitiveFacts
-from moanon.release.released_rows import (
-    ShownRows,
-    formula_cells,
-    generalized,
-    refuse_doubtful_stars,
-)
+from moanon.release.reader_privacy import sensitive_facts
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from moanon.engines.addresses import Address
     from moanon.release.bucketized import BucketCertificate
 
+#: What the groups of rows are called where they are a column of their own; no table has this name.
+_GROUP = ""
 #: How suppressed rows are shown: not at all, or as rows of stars.
 SuppressedRows = Literal["absent", "star"]
 
@@ -79,15 +73,13 @@ class Release(Outlined):
     recursive_c : float
         The constant of recursive (c,ℓ)-diversity.
     rows_outside : int
-        Where a stored generalization is applied to new rows: how many of them hold a value that
-        the generalization has no place for. Such rows are suppressed like the others, but stand in
-        no group; ``grouping`` has the rest.
+        Of new rows, how many hold a value that the generalization has no place for. They are
+        suppressed and stand in no group; ``grouping`` has the rest.
     stated : tuple of (str, number)
-        What a front says about this release: names of measures with their values, a name twice
-        where the front has two names for it. A file that does not show the same is not written.
+        What a front says about this release, by names of measures. A file that does not show the
+        same is not written.
     least : float or None
-        A loss that no generalization of the table with as large a k goes below, where one was
-        proven.
+        A loss that no generalization of the table with as large a k goes below, if one is proven.
     promises : tuple of (str, float)
         Bounds on measures that were demanded of the release and that it meets.
 
@@ -143,20 +135,11 @@ class Release(Outlined):
         suppressed: Bools | None = None,
         recursive_c: float = RECURSIVE_C,
     ) -> Release:
-        """Apply a genome to the rows of a table.
+        """Apply a valid genome to the rows of a table.
 
-        Parameters
-        ----------
-        instance : Instance
-            The table.
-        genome : array of 0 and 1
-            A valid genome of it.
-        k : int, optional
-            Suppress every group smaller than this.
-        suppressed : array (groups,) of bool, optional
-            Or: which groups of ``Grouping.of_genome(instance, genome)`` to suppress. Default: none.
-        recursive_c : float
-            The constant for which recursive diversity is promised and certified.
+        Every group smaller than `k` is suppressed; or those groups of
+        ``Grouping.of_genome(instance, genome)`` that `suppressed` marks; by default none.
+        `recursive_c` is the constant for which recursive diversity is promised and certified.
 
         Raises
         ------
@@ -205,8 +188,7 @@ class Release(Outlined):
     def promised(self) -> NamedValues:
         """What the file must measure as, by the names of measures; see `NamedValues`.
 
-        Worked out on the writer's side, by the loops of a search; the reader finds the same numbers
-        in the file by its own means.
+        Worked out by the loops of a search; the reader finds the same numbers by its own means.
         """
         grouping, rows = self.grouping, self.rows
         sizes = grouping.sizes[grouping.kept]
@@ -238,20 +220,14 @@ class Release(Outlined):
     def to_frame(self, suppressed: SuppressedRows = "absent") -> pd.DataFrame:
         """Return the released rows as a new frame.
 
-        Parameters
-        ----------
-        suppressed : {"absent", "star"}
-            Leave suppressed rows out, or show ``*`` in all their cells; then every column is text.
-
+        Suppressed rows are left out, or show ``*`` in all their cells; then every column is text.
         Refused if rows of stars would look like released rows.
         """
         import pandas as pd  # here, because a release can be written as CSV without it
 
         rows, labelling = self._labelling(suppressed)
-        columns = rows.store.held(list(labelling.columns) + list(labelling.codes)).released(
-            labelling
-        )
-        return pd.DataFrame({column.name: _series(column) for column in columns})
+        columns = rows.store.held([*labelling.columns, *labelling.codes]).released(labelling)
+        return pd.DataFrame({column.name: column.to_series() for column in columns})
 
     def _labelling(
         self, suppressed: SuppressedRows, shuffle: Shuffle | None = None, safe: bool = False
@@ -292,23 +268,22 @@ class Release(Outlined):
         force : bool
             Replace files that exist.
         spreadsheet_safe : bool
-            Put an apostrophe before cells that a spreadsheet would run as formulas; by default they
-            are written as they are. The certificate says how many there are, and which was done.
+            Put an apostrophe before cells that a spreadsheet would run as formulas. The certificate
+            says how many there are, and whether this was done.
         shuffle : int, optional
-            Seed of the order of rows, to get the same file again: that depends on nothing but the
-            seed and what the rows show. By default the system's randomness shuffles them.
+            Seed of the order of rows, which then depends on nothing but the seed and what the rows
+            show. By default the system's randomness shuffles them.
         keep_order : bool
             Leave the rows in the order of the source, where that has one.
         spared : iterable of path
-            Files that must not be replaced; those of the table are none that may.
+            Files that must not be replaced, besides those of the table.
 
         Raises
         ------
         ConfigError
             If `suppressed`, `shuffle` or `keep_order` cannot be used.
         OutputError
-            If the files exist and `force` is not set, if one of them was read as the table or is
-            spared, or if they cannot be written.
+            If the files exist and `force` is not set, are spared, or cannot be written.
         CertificateError
             If the written file does not measure as promised.
         """
@@ -318,33 +293,28 @@ class Release(Outlined):
         if form == "parquet":
             _refuse_names_alike(self.instance.table)
         order = checked_order(shuffle, keep_order)
-        held = [self._labelling(suppressed, order, spreadsheet_safe)]
-        header = tuple(held[0][1].columns)
+        rows, labelling = self._labelling(suppressed, order, spreadsheet_safe)
+        header, stars = tuple(labelling.columns), suppressed == "star"
+        reading = self._reading(form, header, stars=stars, defused=spreadsheet_safe)
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
-
-        def fill(place: Path, sync: Callable[[], None]) -> Certificate:
-            rows, labelling = held.pop()  # not held while the file is read
-            for texts, _ in labelling.labels.values():
-                "".join(texts).encode()  # no file holds half a character
-            found, row_order = rows.store.write(labelling, place, spell if form == "csv" else None)
-            found += formula_cells(self.grouping, labelling)
-            del rows, labelling
-            sync()
-            return certify_file(
-                place,
-                self._reading(form, header, stars=suppressed == "star", defused=spreadsheet_safe),
-                self.promised,
-                self._origin(row_order, found),
-                stated=self.stated,
-                known=self._known,
-                name=path.name,
-            )
-
+        kind = StagedFolder if in_parts else StagedFiles
         try:
-            return write_staged(path, notice, fill, in_parts, force=force, spared=spared)
+            with kind(path, notice, force=force, spared=spared) as staged:
+                for texts, _ in labelling.labels.values():
+                    "".join(texts).encode()  # no file holds half a character
+                found, row_order = rows.store.write(
+                    labelling, staged[path], spell if form == "csv" else None
+                )
+                found += formula_cells(self.grouping, labelling)
+                del rows, labelling  # not held while the file is read
+                staged.sync(path)
+                certificate = self._certify(staged[path], reading, path.name, row_order, found)
+                staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+                staged.move()
         except UnicodeEncodeError as error:
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
+        return certificate
 
     def write_table(
         self,
@@ -353,33 +323,17 @@ class Release(Outlined):
         force: bool = False,
         keep: Callable[[Certificate], None] | None = None,
     ) -> Certificate:
-        """Write the release into a table of the database that its rows are in.
+        """Write the release into a table (``NAME``, ``SCHEMA.NAME``) of the database of its rows.
 
         The database labels the rows itself; what it wrote is then measured by it, over another
-        connection. The table gets its name only if it measures as promised.
-
-        Parameters
-        ----------
-        name : str
-            Of the new table: ``NAME`` or ``SCHEMA.NAME``.
-        force : bool
-            Replace a table that exists, unless the release is made of it.
-        keep : callable, optional
-            Given the certificate before the table gets its name, which it does not get if this
-            fails.
+        connection. The table gets its name only if it measures as promised, and if `keep`, which is
+        given the certificate before, does not fail. With `force` it replaces a table that exists,
+        unless the release is made of it.
         """
         rows, labelling = self._labelling("absent")
         reading = self._reading("table", tuple(labelling.columns), stars=False, defused=False)
         with rows.store.new_table(labelling, name, force) as address:
-            certificate = certify_table(
-                address,
-                reading,
-                self.promised,
-                self._origin("unordered", formula_cells=0),
-                stated=self.stated,
-                known=self._known,
-                name=name,
-            )
+            certificate = self._certify(address, reading, name, "unordered", 0)
             if keep is not None:
                 keep(certificate)
         return certificate
@@ -394,6 +348,7 @@ class Release(Outlined):
         """
         genome, digest = self.grouping.genome, self.instance.table.digest
         key = new_key(digest)  # of counts, which could be guessed
+        measures = {**dict(self.stated), **front_measures(self.promised), **self._known}
         columns: dict[str, dict[str, Any]] = {}
         for (name, column), value in self.promised.items():
             if column:
@@ -403,17 +358,12 @@ class Release(Outlined):
             "secret": "These numbers depend on rows that were not released. Do not publish them.",
             "file": certificate.file,
             "rows_in": self.instance.table.rows_in + self.rows_outside,
-            "measures": {
-                name: _plain_number(value)
-                for name, value in {
-                    **dict(self.stated),
-                    **front_measures(self.promised),
-                    **self._known,
-                }.items()
-            },
+            "measures": {name: _plain_number(value) for name, value in measures.items()},
             "columns": columns,
             "least_loss": self.least,
-            "optimality": None if self.least is None else self._optimality(self.least),
+            "optimality": None
+            if self.least is None
+            else optimality(float(self.promised["loss", ""]), self.least) or "not known",
             "genome": None if genome is None else self.instance.layout.text(genome),
             "digests": {
                 "input": kept(digest, key),
@@ -443,15 +393,28 @@ class Release(Outlined):
             declared=all(d.is_declared for d in self.instance.layout.domains.values()),
         )
 
-    def _origin(self, row_order: RowOrder, formula_cells: int) -> Origin:
+    def _certify(
+        self,
+        place: Path | Address,
+        reading: Reading,
+        name: str,
+        row_order: RowOrder,
+        formula_cells: int,
+    ) -> Certificate:
         table = self.instance.table
-        return Origin(
-            table.rows_in + self.rows_outside,
-            table.rows_dropped,
-            row_order,
-            formula_cells,
-            self.promises,
-            self._notes(),
+        return certify(
+            place,
+            reading,
+            self.promised,
+            stated=self.stated,
+            known=self._known,
+            file=name,
+            rows_in=table.rows_in + self.rows_outside,
+            rows_dropped=table.rows_dropped,
+            row_order=row_order,
+            formula_cells=formula_cells,
+            promises=self.promises,
+            notes=self._notes(),
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -472,41 +435,6 @@ class Release(Outlined):
         squares = int((self.grouping.sizes**2).sum())
         return {"weighted_k": float(Fraction(squares, self.rows))}
 
-    def _optimality(self, least: float) -> str:
-        """Say how far the release can be above the optimum."""
-        return optimality(float(self.promised["loss", ""]), least) or "not known"
-
-
-def sensitive_facts(column: Profile, domain: Domain | None) -> SensitiveFacts:
-    """Say in plain texts and numbers which values a sensitive column has, and where they stand."""
-    rows = dict(zip(column.values, column.counts.tolist(), strict=True))
-    if column.missing:
-        rows[MISSING] = column.missing
-    if domain is None:
-        return SensitiveFacts(rows)
-    levels, bare, last_step = _levels(domain, with_missing=True), _levels(domain), None
-    if isinstance(domain, IntervalDomain) and domain.has_declared_ends:
-        steps = domain.steps
-        assert steps.high is not None
-        last_step = math.floor((steps.high - steps.origin) / steps.width) - steps.first
-    return SensitiveFacts(
-        rows, label_rules(domain), levels, domain.has_declared_ends, bare, last_step
-    )
-
-
-def _levels(domain: Domain, *, with_missing: bool = False) -> tuple[tuple[int, ...], ...]:
-    """Levels of a tree below its root, from the leaves on: the first places of their nodes."""
-    if not isinstance(domain, TreeDomain):
-        return ()
-    tree, dropped = domain.hierarchy, domain.has_missing and not with_missing
-    cuts = [
-        tuple(sorted(tree.starts[node] for node in cut))[: -1 if dropped else None]
-        for cut in tree.levels
-        if cut != (0,)
-    ]
-    # A level of one node is the root's, over which nothing passes.
-    return tuple(cut for cut in dict.fromkeys(cuts) if not dropped or len(cut) > 1)
-
 
 def check_k(k: int) -> int:
     """Refuse what cannot be the size of a group."""
@@ -526,36 +454,13 @@ def checked_order(shuffle: int | None, keep_order: bool) -> Shuffle | None:
         if shuffle is not None:
             raise ConfigError("rows are shuffled, or keep the order of the source. Got both")
         return None
-    return Shuffle(None if shuffle is None else int(shuffle))
+    return "random" if shuffle is None else int(shuffle)
 
 
 def _plain_number(value: float | Fraction) -> Any:
     """A number as JSON can hold it."""
     number = float(value) if isinstance(value, Fraction) else value
     return "inf" if number == math.inf else number
-
-
-def write_staged(
-    path: Path,
-    notice: Path,
-    fill: Callable[[Path, Callable[[], None]], Certificate],
-    in_parts: bool,
-    *,
-    force: bool,
-    spared: Iterable[Path],
-) -> Certificate:
-    """Have a file or a folder of parts filled and certified before it gets its name."""
-    if in_parts:
-        with StagedFolder(path, notice, force=force, spared=spared) as parts:
-            certificate = fill(parts.folder, parts.sync)
-            parts.notice.write_text(certificate.to_json(), encoding="utf-8", newline="\n")
-            parts.move()
-    else:
-        with StagedFiles(path, notice, force=force, spared=spared) as staged:
-            certificate = fill(staged[path], lambda: staged.sync(path))
-            staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
-            staged.move()
-    return certificate
 
 
 def _refuse_names_alike(table: Table) -> None:
@@ -584,34 +489,158 @@ def _format(path: Path, in_parts: bool) -> Format:
     return known[path.suffix.lower()]
 
 
-#: Type of a released column → its type in a frame, and its type there if it has gaps.
-_FRAME_TYPES: dict[str, tuple[Any, Any]] = {
-    "BIGINT": ("int64", "Int64"),
-    "UBIGINT": ("uint64", "UInt64"),
-    "BOOLEAN": ("bool", "boolean"),
-    "DOUBLE": ("float64", "float64"),
-    "FLOAT": ("float32", "float32"),
-    "DATE": ("M8[s]", "M8[s]"),
-    "TIMESTAMP": ("M8[us]", "M8[us]"),
-    "TIMESTAMP_NS": ("M8[ns]", "M8[ns]"),
-    ZONED_TIME: ("M8[us]", "M8[us]"),
-}
+# -- what rows show -------------------------------------------------------------------------------
 
 
-def _series(column: ReleasedColumn) -> pd.Series[Any]:
-    """A column of a frame: in its own type where there is one, otherwise texts and None."""
-    import pandas as pd
+@dataclass(frozen=True, eq=False, repr=False)
+class ShownRows(Outlined):
+    """The rows of the groups that are kept, of all that a store has.
 
-    native = column.native
-    if native is None:
-        return pd.Series(column.texts[column.codes], dtype=object)
-    if column.sql_type == TEXT:
-        return pd.Series(np.array([*native, None], dtype=object)[column.codes], dtype=object)
-    dtype, with_gaps = _FRAME_TYPES[column.sql_type]
-    gap = {"f": np.nan, "M": "NaT"}.get(np.dtype(dtype).kind, 0)
-    # Released values alone take the type: it need not hold others.
-    values = np.append(native, np.array([gap], dtype=native.dtype))[column.codes].astype(dtype)
-    series, gaps = pd.Series(values), column.codes == len(native)
-    if dtype != with_gaps and gaps.any():
-        return series.astype(with_gaps).mask(gaps)
-    return series.dt.tz_localize("UTC") if column.sql_type == ZONED_TIME else series
+    Attributes
+    ----------
+    codes : mapping of str to array
+        Codes of values of some columns, as of `RowStore`.
+    tuples : array (columns, tuples)
+        The tuples of codes whose rows are shown.
+    group : array (tuples,)
+        The group of each.
+    """
+
+    store: RowStore
+    codes: Mapping[str, Values]
+    tuples: Values
+    group: Ints
+
+    @classmethod
+    def of(cls, grouping: Grouping) -> ShownRows:
+        """Find out what says which rows are kept.
+
+        Under a genome the blocks of values say it all; otherwise their base values, and the tuples
+        are cells. Where rows of one cell are in several groups, only the rows themselves do.
+        """
+        table, instance = grouping.table, grouping.instance
+        groups = np.flatnonzero(grouping.kept)
+        if grouping.cell_group is None:
+            names = tuple(str(number) for number in range(len(grouping)))
+            column = Column(_GROUP, grouping.row_group.astype(np.int32), names, None)
+            shown = [name for name, role in table.roles.items() if role is not Role.IDENTIFYING]
+            store = table.store.held(shown).beside(column)
+            return cls(store, {_GROUP: own_codes(column)}, groups[None, :], groups)
+        codes: dict[str, Values] = {
+            name: domain.codes(table.columns[name])
+            for name, domain in instance.layout.domains.items()
+        }
+        if grouping.genome is not None and grouping.starts is not None:
+            tuples = []
+            decoded = instance.layout.decode(grouping.genome)
+            for (name, blocks), starts in zip(decoded.items(), grouping.starts, strict=True):
+                widths = [stop - start for start, stop in blocks]
+                block_of = np.repeat(np.arange(len(blocks), dtype=np.int32), widths)
+                codes[name] = block_of[codes[name]]
+                tuples.append(block_of[starts[groups]])
+            return cls(table.store, codes, np.stack(tuples), groups)
+        cells = np.flatnonzero(np.append(grouping.kept, False)[grouping.cell_group])
+        return cls(table.store, codes, instance.cells.codes[:, cells], grouping.cell_group[cells])
+
+    def count(self, marked: Mapping[str, Values], groups: Bools | None = None) -> int:
+        """Count the shown rows, perhaps of some groups, that hold a marked value in some columns.
+
+        As codes are, values are marked one by one, missing cells last.
+        """
+        codes: dict[str, Values] = dict(self.codes)
+        for name, marks in marked.items():
+            codes[name] = np.asarray(codes.get(name, 0)) * 2 + marks.astype(np.int64)
+        tuples, counts = self.store.count(codes)
+        parts = dict(zip(codes, tuples, strict=True))
+        is_held = np.logical_and.reduce([parts[name] % 2 == 1 for name in marked])
+        own = [parts[name] // (1 + (name in marked)) for name in self.codes]
+        known = self.tuples if groups is None else self.tuples[:, groups[self.group]]
+        shown = set(map(tuple, known.T.tolist()))
+        held = zip(np.stack(own)[:, is_held].T.tolist(), counts[is_held].tolist(), strict=True)
+        return sum(rows for cell, rows in held if tuple(cell) in shown)
+
+
+def generalized(
+    rows: ShownRows, grouping: Grouping, *, stars: bool, shuffle: Shuffle | None, safe: bool
+) -> Labelling:
+    """Rows as their groups show them; options as of `Release.write`.
+
+    Without a `shuffle` rows stay in the order of the source.
+    """
+    table, labels = grouping.table, {}
+    for name in grouping.instance.layout.columns:
+        texts, number = grouping.shown_blocks(name)
+        labels[name] = texts, number[rows.group]
+    header = [name for name, role in table.roles.items() if role is not Role.IDENTIFYING]
+    counts = grouping.instance.cells.sensitive
+    return Labelling(
+        rows.codes,
+        rows.tuples,
+        labels,
+        {name: defuse(name) if safe else name for name in header},
+        dict.fromkeys(table.sensitive, MISSING),
+        frozenset(each.name for each in counts if _shows_gap(grouping, each)),
+        stars,
+        shuffle,
+        defuse if safe else None,
+    )
+
+
+def _shows_gap(grouping: Grouping, column: SensitiveCounts) -> bool:
+    """Whether a released row misses a value of a sensitive column."""
+    if MISSING not in column.labels or not grouping.table.columns[column.name].missing:
+        return False
+    group, value, _ = grouping.values_of(column)
+    gaps = group[value == column.labels.index(MISSING)]
+    return bool(_is_kept(grouping)[gaps].any())
+
+
+def _is_kept(grouping: Grouping) -> Bools:
+    """Whether each group is kept; one more, the last, for what is in no group."""
+    return np.append(grouping.kept, False)
+
+
+def formula_cells(grouping: Grouping, labelling: Labelling) -> int:
+    """Labels, sensitive values and names that a spreadsheet would run."""
+    found = sum(map(is_formula, labelling.columns))
+    for name in grouping.instance.layout.columns:
+        texts, number = grouping.shown_blocks(name)
+        runs = np.array([is_formula(label) for label in texts], dtype=bool)
+        if runs.any():
+            found += int(grouping.sizes[grouping.kept & runs[number]].sum())
+    for column in grouping.instance.cells.sensitive:
+        native = grouping.table.columns[column.name].native
+        typed = native is not None and native.dtype.kind != "O"
+        runs = np.array([is_formula(label) for label in column.labels], dtype=bool)
+        if not runs.any() or (typed and column.name not in labelling.with_gaps):  # run by nobody
+            continue
+        group, value, rows = grouping.values_of(column)
+        found += int(rows[_is_kept(grouping)[group] & runs[value]].sum())
+    return found
+
+
+def refuse_doubtful_stars(rows: ShownRows, grouping: Grouping) -> None:
+    """Refuse stars that could mean two things: a value of the table, or a suppressed row."""
+    table = grouping.table
+    for name in table.sensitive:
+        if SUPPRESSED in table.columns[name].values:
+            raise OutputError(
+                f"column {name!r}: the sensitive value {SUPPRESSED!r} would look like a "
+                "suppressed one; leave suppressed rows absent, or rename the value"
+            )
+    starred = grouping.kept.copy()
+    for name in grouping.instance.layout.columns:
+        texts, number = grouping.shown_blocks(name)
+        starred &= np.array([label == SUPPRESSED for label in texts], dtype=bool)[number]
+    if table.sensitive or not starred.any():
+        return
+    marked = {
+        name: np.array([*(v == SUPPRESSED for v in table.columns[name].values), False])
+        for name in table.insensitive
+    }
+    found = rows.count(marked, starred) if marked else int(grouping.sizes[starred].sum())
+    if found:
+        raise OutputError(
+            f"{found} released rows show {SUPPRESSED!r} in every cell, as suppressed "
+            "ones would; leave suppressed rows absent"
+        )

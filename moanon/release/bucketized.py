@@ -41,10 +41,14 @@ from moanon.data.rows import Labelling, Shuffle
 from moanon.data.table import Role
 from moanon.engines.duck import spell
 from moanon.errors import CertificateError, OutputError
-from moanon.release.applied import Release, checked_order, sensitive_facts
+from moanon.release.applied import Release, ShownRows, checked_order
 from moanon.release.certificate import VERSION, stated_promises
-from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worst_privacy
-from moanon.release.released_rows import ShownRows
+from moanon.release.reader_privacy import (
+    GroupCounts,
+    SensitiveFacts,
+    sensitive_facts,
+    worst_privacy,
+)
 
 #: What a certificate and the page say wherever buckets are published.
 PRESENCE = (
@@ -65,14 +69,9 @@ class BucketCertificate:
 
     Attributes
     ----------
-    files : tuple of str
-        Names of the files with the rows and with the sensitive values.
-    bucket_column : str
-        The column that links them.
     rows_in, rows_dropped, rows, suppressed : int
         Rows of the source, those dropped for missing values, those released, and those of the table
         that are not.
-    buckets, smallest_bucket : int
     unique_rows : int
         Released rows whose quasi-identifiers no other one shares: whoever knows these finds them.
     models : mapping of str to mapping of str to float
@@ -84,8 +83,6 @@ class BucketCertificate:
         Bounds that were demanded and checked.
     scales : mapping of str to str
         What the distance of t_closeness is measured along; see ``moanon.release.certificate``.
-    recursive_c : float
-        The constant of recursive (c,ℓ)-diversity.
     formula_cells : int
         Cells that a spreadsheet would run.
     row_order : str
@@ -160,13 +157,7 @@ class BucketCertificate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BucketizedRelease(Outlined):
-    """A release whose groups are published as buckets.
-
-    Attributes
-    ----------
-    release : Release
-        The groups, of which only the kept ones are published; the table must have a sensitive
-        column.
+    """A release whose kept groups are published as buckets; the table must have a sensitive column.
 
     Examples
     --------
@@ -249,19 +240,8 @@ class BucketizedRelease(Outlined):
     ) -> BucketCertificate:
         """Write both files and their certificate, all of them or none.
 
-        Parameters
-        ----------
-        path : path
-            Of the file with the rows; ends in ``.csv``.
-        force, shuffle, keep_order, spared
-            As for `moanon.release.Release.write`.
-
-        Raises
-        ------
-        OutputError
-            If a file exists and `force` is not set, is spared, or cannot be written.
-        CertificateError
-            If the written files do not measure as promised.
+        `path` is that of the file with the rows and ends in ``.csv``; the rest as for
+        `moanon.release.Release.write`.
         """
         path = Path(path)
         if path.suffix.lower() != ".csv":

@@ -1,6 +1,6 @@
 """Certificates: what a released file was measured to be, for everybody to read.
 
-`certify_file` measures a file with the independent reader (``readback``), compares the result with
+`certify` measures a file with the independent reader (``readback``), compares the result with
 what was promised, and states what may be published of it. A certificate goes with the release, so
 it holds only what anybody can find in the released file, what was demanded of it and checked, and
 how many rows were read and left out. No number depends on suppressed rows, on identifying columns
@@ -83,22 +83,6 @@ _WHOLE = ("rows", "suppressed", "groups", "k", "gl", "sl", "loss")
 
 
 @dataclass(frozen=True)
-class Origin:
-    """What a certificate states beside what was measured.
-
-    Bounds on measures (`promises`) were demanded of the release and checked; `notes` say what was
-    not checked.
-    """
-
-    rows_in: int
-    rows_dropped: int
-    row_order: RowOrder = "shuffled"
-    formula_cells: int = 0
-    promises: tuple[tuple[str, float], ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Certificate:
     """What a released file was measured to be; see the module for what is written to its file.
 
@@ -108,8 +92,8 @@ class Certificate:
         What was found in the file, as far as it may be published: by the names of measures, each
         with the sensitive column that it is of, or an empty name. Closeness is that to the
         released rows.
-    origin : Origin
-        What else is stated.
+    promises : tuple of (str, float)
+        Bounds on measures that were demanded of the release and checked.
     distances, scales : mapping of str to str
         The ground distance of each sensitive column, and what it is measured along.
     checked : tuple of str
@@ -120,7 +104,11 @@ class Certificate:
 
     file: str
     values: Mapping[tuple[str, str], int | float | Fraction]
-    origin: Origin
+    rows_in: int
+    rows_dropped: int
+    row_order: RowOrder
+    formula_cells: int
+    promises: tuple[tuple[str, float], ...]
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     distances: Mapping[str, str]
@@ -185,7 +173,6 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as JSON has them."""
-        origin = self.origin
         whole = {name: self.values.get((name, "")) for name in _WHOLE}
         squares = Fraction(self.values["weighted_k_kept", ""])
         sections: dict[str, Any] = {
@@ -208,13 +195,13 @@ class Certificate:
             "moanon": self.moanon,
             "certificate": VERSION,
             "file": self.file,
-            "rows_in": origin.rows_in,
-            "rows_dropped_missing": origin.rows_dropped,
+            "rows_in": self.rows_in,
+            "rows_dropped_missing": self.rows_dropped,
             "rows": whole["rows"],
             "suppressed": whole["suppressed"],
             "suppressed_rows": self.suppressed_rows,
-            "row_order": origin.row_order,
-            "formula_cells": origin.formula_cells,
+            "row_order": self.row_order,
+            "formula_cells": self.formula_cells,
             "spreadsheet_safe": self.spreadsheet_safe,
             "k": whole["k"],
             "groups": whole["groups"],
@@ -227,7 +214,7 @@ class Certificate:
             "gl": whole["gl"],
             "sl": whole["sl"],
             "loss": whole["loss"],
-            "promises": stated_promises(origin.promises),
+            "promises": stated_promises(self.promises),
             "checked": list(self.checked),
             "quasi": list(self.quasi),
             "sensitive": list(self.sensitive),
@@ -243,13 +230,7 @@ class Certificate:
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
-        """Read a certificate file.
-
-        Raises
-        ------
-        DataError
-            If it cannot be read, or an entry is absent or of the wrong form.
-        """
+        """Read a certificate file; a DataError if an entry is absent or of the wrong form."""
         try:
             entries = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
@@ -285,15 +266,13 @@ class Certificate:
         return cls(
             file=entries["file"],
             values=values,
-            origin=Origin(
-                entries["rows_in"],
-                entries["rows_dropped_missing"],
-                entries["row_order"],
-                entries["formula_cells"],
-                tuple(
-                    (each["measure"], each.get("at_least", each.get("at_most")))
-                    for each in entries["promises"]
-                ),
+            rows_in=entries["rows_in"],
+            rows_dropped=entries["rows_dropped_missing"],
+            row_order=entries["row_order"],
+            formula_cells=entries["formula_cells"],
+            promises=tuple(
+                (each["measure"], each.get("at_least", each.get("at_most")))
+                for each in entries["promises"]
             ),
             quasi=tuple(entries["quasi"]),
             sensitive=tuple(entries["sensitive"]),
@@ -340,68 +319,29 @@ def _written(value: Any) -> Any:
 # -- measuring -------------------------------------------------------------------------------------
 
 
-def certify_file(
-    path: Path,
+def certify(
+    place: Path | Address,
     reading: Reading,
     promised: NamedValues,
-    origin: Origin,
     *,
     stated: Iterable[tuple[str, float]],
     known: Mapping[str, float],
-    name: str,
+    file: str,
+    notes: Iterable[str],
+    **entries: Any,
 ) -> Certificate:
-    """Measure a released file and certify it, if it is what was promised.
+    """Measure a released file, or a table in a database, and certify it if it is what was promised.
 
     What a front says about the release (`stated`, by names of measures) is compared with it, as far
-    as a file shows it or the writer knows it (`known`). The certificate calls it `name`.
+    as a file shows it or the writer knows it (`known`). The certificate calls it `file`; `entries`
+    are what else it states and nobody measures, such as how many rows were read.
 
-    Raises
-    ------
-    CertificateError
-        If the file cannot be read as a release, or measures otherwise than was promised or than a
-        front says: names the first quantity that differs, with both numbers.
+    A CertificateError names the first quantity that differs, with both numbers.
     """
-    digest = digest_files(parts_of(path))
-    measure_it = partial(measure_file, path, reading)
-    return _certify(measure_it, digest, reading, promised, origin, stated, known, name)
-
-
-def certify_table(
-    address: Address,
-    reading: Reading,
-    promised: NamedValues,
-    origin: Origin,
-    *,
-    stated: Iterable[tuple[str, float]],
-    known: Mapping[str, float],
-    name: str,
-) -> Certificate:
-    """Measure a released table and certify it; see `certify_file`.
-
-    The database counts it as it stands, over a connection of its own.
-    """
-    from moanon.engines.databases import count_cells  # here, because few releases are tables
-
-    counted = count_cells(address, reading.header, reading.measured)
-    listed = sorted((list(map(str, cells)), rows) for cells, rows in counted.items())
-    digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
-    measure_it = partial(measure_tally, counted, reading)
-    return _certify(measure_it, digest, reading, promised, origin, stated, known, name)
-
-
-def _certify(
-    measure_it: Callable[[], Measured],
-    digest: str,
-    reading: Reading,
-    promised: NamedValues,
-    origin: Origin,
-    stated: Iterable[tuple[str, float]],
-    known: Mapping[str, float],
-    name: str,
-) -> Certificate:
+    measured, digest = _measured(place, reading)
     try:
-        found = measure_it()
-        for (measure, column), here in found.values.items():
+        found, public, alike = measured()
+        for (measure, column), here in found.items():
             there = promised[measure, column]
             if not _agree(measure, here, there, reading):
                 where = f" of column {column!r}" if column else ""
@@ -409,20 +349,19 @@ def _certify(
                     f"{measure}{where} is {here} in the file, {there} was promised"
                 )
     except CertificateError as error:
-        raise CertificateError(f"{name} does not measure as promised: {error}") from None
-    shown = front_measures(found.values)
+        raise CertificateError(f"{file} does not measure as promised: {error}") from None
+    shown = front_measures(found)
     stated = dict.fromkeys(stated)
     for measure, said in stated:
         here = shown.get(measure, known.get(measure, said))
         if not _agree(measure, here, said, reading):
             raise CertificateError(
-                f"{name} does not measure as the front says: {measure} is {here} in the "
+                f"{file} does not measure as the front says: {measure} is {here} in the "
                 f"file and {said} in the front"
             )
     return Certificate(
-        file=name,
-        values=found.public,
-        origin=origin,
+        file=file,
+        values=public,
         quasi=tuple(reading.quasi),
         sensitive=tuple(reading.sensitive),
         distances={column: facts.distance for column, facts in reading.sensitive.items()},
@@ -432,8 +371,22 @@ def _certify(
         spreadsheet_safe=reading.defused,
         output_digest=digest,
         checked=tuple(dict.fromkeys(measure for measure, _ in stated if measure in shown)),
-        notes=(*found.notes, *origin.notes),
+        notes=(*alike, *notes),
+        **entries,
     )
+
+
+def _measured(place: Path | Address, reading: Reading) -> tuple[Callable[[], Measured], str]:
+    """What measures a release, and its digest."""
+    if isinstance(place, Path):
+        return partial(measure_file, place, reading), digest_files(parts_of(place))
+    from moanon.engines.databases import count_cells  # here, because few releases are tables
+
+    # The database counts the table as it stands, over a connection of its own.
+    counted = count_cells(place, reading.header, reading.measured)
+    listed = sorted((list(map(str, cells)), rows) for cells, rows in counted.items())
+    digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+    return partial(measure_tally, counted, reading), digest
 
 
 def front_measures(values: NamedValues) -> dict[str, float]:

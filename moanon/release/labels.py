@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 from moanon.arrays import Outlined
+from moanon.data.cell_reading import PLAIN, Notation
 from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
-from moanon.data.notation import PLAIN, Notation
 from moanon.data.steps import Steps
 
 # Written here again on purpose: these are promises about a released file, not about its writer.
@@ -40,7 +40,16 @@ Block = tuple[int, int]
 class _Readings(Outlined, ABC):
     """What the labels of one column may say."""
 
+    distance: ClassVar[Literal["ordered", "tree"]]  # by what values are apart, if not all equally
     several: Mapping[int, int]  # base values that stand for more than one value: for how many
+
+    @abstractmethod
+    def place_of(self, value: str, *, merge_end: bool = True) -> int | None:
+        """Where a value of the table, in any usual notation, stands; None if nowhere.
+
+        The end of a declared range belongs to the last step, if it is to be merged: whether it is
+        in a table depends on what other rows hold, whole numbers or fractions.
+        """
 
     def values_in(self, start: int, stop: int) -> int:
         """Number of values that a block of base values stands for."""
@@ -63,7 +72,7 @@ class _Readings(Outlined, ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class NamedLabels(_Readings):
+class _NamedLabels(_Readings):
     """Labels that are names: each with the block it stands for.
 
     With `sets`, also several of them in braces, whose blocks follow one another: ``{a, b}``. A name
@@ -71,11 +80,17 @@ class NamedLabels(_Readings):
     `steps`, these say where a value of the table belongs.
     """
 
+    distance = "tree"
     blocks: Mapping[str, Block]
     size: int
     sets: bool = False
     several: Mapping[int, int] = field(default_factory=dict)
-    steps: IntervalLabels | None = None
+    steps: _IntervalLabels | None = None
+
+    def place_of(self, value: str, *, merge_end: bool = True) -> int | None:
+        if self.steps is not None and value != _MISSING:
+            return self.steps.place_of(value)
+        return self.blocks.get(value, (None, None))[0]
 
     def readings(self, label: str) -> set[Block]:
         if label in self.blocks:
@@ -93,13 +108,17 @@ class NamedLabels(_Readings):
 
 
 @dataclass(frozen=True, repr=False)
-class OrderLabels(_Readings):
+class _OrderLabels(_Readings):
     """Labels of an ordered column: a value, ``first..last``, each perhaps or missing, or ``*``."""
 
+    distance = "ordered"
     places: Mapping[str, int]
     size: int
     missing: bool = False
     several: Mapping[int, int] = field(default_factory=dict)
+
+    def place_of(self, value: str, *, merge_end: bool = True) -> int | None:
+        return self.places.get(value)
 
     def readings(self, label: str) -> set[Block]:
         found = self._among_values(label)
@@ -126,15 +145,13 @@ class OrderLabels(_Readings):
 
 
 @dataclass(frozen=True, repr=False)
-class IntervalLabels(_Readings):
+class _IntervalLabels(_Readings):
     """Labels of an interval column: a value, ``[from-to]``, ``[from-to)``, ``<to``, ``>=from``.
 
     Two dots may stand for the dash; ``or (missing)`` may follow; ``*`` is any value.
 
     Attributes
     ----------
-    type : {"integer", "decimal", "date"}
-        What stands between the brackets.
     months : bool
         Whether dates are counted in months instead of days.
     origin, width : Fraction
@@ -145,13 +162,12 @@ class IntervalLabels(_Readings):
         Whether one more base value, the last, stands for missing cells.
     ends : (Fraction, Fraction) or None
         Where values below the first place and from the second on have base values of their own,
-        before and behind the steps.
-    several : mapping of int to int
-        Those of the latter that stand for more than one value: for how many.
+        before and behind the steps. `several` says for how many values each of these stands.
     notation : Notation
         How the table writes its values; labels are plain.
     """
 
+    distance = "ordered"
     type: Literal["integer", "decimal", "date"]
     months: bool
     origin: Fraction
@@ -172,6 +188,28 @@ class IntervalLabels(_Readings):
     def size(self) -> int:
         """Number of base values."""
         return self._present + self.missing
+
+    def place_of(self, value: str, *, merge_end: bool = True) -> int | None:
+        if self.missing and value == _MISSING:
+            return self.size - 1
+        is_date, notation = self.type == "date", self.notation
+        read = notation.plain_dates if is_date else notation.plain_numbers
+        value = next(iter(read([value]))) or ""
+        try:
+            place = self._day(value[:10]) if is_date else Fraction(value)
+        except ValueError:
+            return None
+        step = math.floor((place - self.origin) / self.width) - self.first
+        if self.ends is not None:  # below them, in a step between them, or from the upper one on
+            low, high = self.ends
+            return 0 if place < low else self.steps + 1 if place >= high else step + 1
+        if not merge_end:
+            return step
+        return min(step, self.steps - 1) if 0 <= step <= self.steps else None
+
+    def _day(self, text: str) -> Fraction:
+        day = datetime.date.fromisoformat(text)
+        return Fraction(12 * day.year + day.month - 1 if self.months else day.toordinal())
 
     def readings(self, label: str) -> set[Block]:
         block = self._block(label)
@@ -241,32 +279,27 @@ class IntervalLabels(_Readings):
             pattern = _INTEGER if self.type == "integer" else _DECIMAL
             return Fraction(text) if pattern.fullmatch(text) else None
         try:
-            day = datetime.date.fromisoformat(text)
+            return self._day(text)
         except ValueError:
             return None
-        return Fraction(12 * day.year + day.month - 1 if self.months else day.toordinal())
 
 
-BlockLabels = NamedLabels | OrderLabels | IntervalLabels
+#: What the labels of one column may say: names, an order, or steps of numbers or dates.
+BlockLabels = _NamedLabels | _OrderLabels | _IntervalLabels
 
 
 def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
     """Describe in plain numbers and texts what the labels of a domain may say.
 
-    Parameters
-    ----------
-    domain : Domain
-        Of the column.
-    every_name : bool
-        Whether a tree's node may also be called by the names that a release of ours never shows:
-        its root's own, and those of nodes that hold what the one below them holds; and whether
-        sets of nodes are read though nobody asked for them. Other programs write them.
+    With `every_name`, a tree's node may also be called by the names that a release of ours never
+    shows: its root's own, and those of nodes that hold what the one below them holds; and sets of
+    nodes are read though nobody asked for them. Other programs write them.
     """
     if isinstance(domain, IntervalDomain):
         return _of_steps(domain.steps, missing=domain.has_missing)
     if isinstance(domain, OrderedDomain):
         places = {value: i for i, value in enumerate(domain.order)}
-        return OrderLabels(places, len(places), domain.has_missing)
+        return _OrderLabels(places, len(places), domain.has_missing)
     assert isinstance(domain, TreeDomain)
     tree = domain.hierarchy
     blocks = list(zip(tree.starts, tree.stops, strict=True))
@@ -280,11 +313,11 @@ def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
         for block, above in zip(blocks, tree.above, strict=True):
             names.update(dict.fromkeys(above, block))
     steps = None if domain.steps is None else _of_steps(domain.steps, missing=domain.has_missing)
-    return NamedLabels(names, leaves, domain.sets or every_name, domain.several, steps)
+    return _NamedLabels(names, leaves, domain.sets or every_name, domain.several, steps)
 
 
-def _of_steps(steps: Steps, *, missing: bool) -> IntervalLabels:
-    return IntervalLabels(
+def _of_steps(steps: Steps, *, missing: bool) -> _IntervalLabels:
+    return _IntervalLabels(
         type=steps.scale.type,
         months=steps.scale.months,
         origin=steps.origin,

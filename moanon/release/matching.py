@@ -40,7 +40,7 @@ from moanon.data.table import Table
 from moanon.engines.paired import CountedRows
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.genome import Instance
-from moanon.grouping import NO_GROUP, Grouping, MatchedBy, Members
+from moanon.grouping import NO_GROUP, Grouping, MatchedBy
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.released_file import ReleasedFile
 
@@ -74,9 +74,8 @@ def read_released(
     delimiter : str, optional
         Of a CSV file; by default it is found.
     counted : bool
-        Where the rows of the original stay in its files: leave those of this file there, too, and
-        count what is alike. That is enough for measures, though not for questions about single
-        rows.
+        Count what is alike instead of holding rows, where those of the original stay in its files.
+        That is enough for measures, though not for questions about single rows.
 
     Raises
     ------
@@ -248,8 +247,7 @@ def _of_pairs(
     else:
         cell = find_tuples(instance.cells.codes, [pairs.original[name] for name in file.quasi])
     values = {column.name: pairs.original[column.name] for column in instance.histogram_columns}
-    members = Members(group, "counts", cell, pairs.rows, values)
-    found = Grouping.of_counts(instance, members, starts, stops)
+    found = Grouping.of_counts(instance, group, cell, pairs.rows, values, starts, stops)
     return replace(found, matched_by=matched_by)
 
 

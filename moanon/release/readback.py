@@ -31,11 +31,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from moanon.arrays import Outlined
+from moanon.atomic import ScratchFolder
 from moanon.data.cell_reading import alike_note
 from moanon.data.file_form import FileForm
 from moanon.data.readers import long_fields, look_at
-from moanon.ending import ScratchFolder, interrupt_with_us
 from moanon.errors import CertificateError
+from moanon.progress import interrupt_with_us
 from moanon.release.labels import BlockLabels
 from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worse, worst_privacy
 
@@ -63,6 +64,10 @@ Format = Literal["csv", "parquet", "table"]
 #: sensitive column that it is of, or an empty name where it is of the whole file. ``rows`` are
 #: those released.
 NamedValues = dict[tuple[str, str], int | float | Fraction]
+#: What a file was measured to be: all that was promised, with groups compared with the whole table;
+#: what follows from the file, from declared domains and from the number of rows of the table, with
+#: groups compared with the released rows; and notes on released values that look alike.
+Measured = tuple[NamedValues, NamedValues, tuple[str, ...]]
 #: How many rows have each tuple of measured cells: the quasi-identifiers, then the sensitive ones.
 Tally = Mapping[tuple[str | None, ...], int]
 
@@ -73,8 +78,6 @@ class Reading(Outlined):
 
     Attributes
     ----------
-    format : {"csv", "parquet", "table"}
-        How the file is written, or that it is a table of a database.
     header : tuple of str
         All its columns in order.
     quasi : mapping of str to BlockLabels
@@ -128,35 +131,11 @@ class Reading(Outlined):
         return undefuse(cell) if self.defused else cell
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What a released file was measured to be.
-
-    Attributes
-    ----------
-    values : mapping
-        All that was promised; groups are compared with the whole table.
-    public : mapping
-        What follows from the file, from declared domains and from the number of rows of the table:
-        groups are compared with the released rows, and what else would depend on rows that are not
-        released is absent.
-    notes : tuple of str
-        Sensitive columns whose released values look alike: ℓ counts them as different ones.
-    """
-
-    values: NamedValues
-    public: NamedValues
-    notes: tuple[str, ...] = ()
-
-
 def measure_file(path: Path, reading: Reading) -> Measured:
     """Measure a released file, or a folder of parts, from what is in it.
 
-    Raises
-    ------
-    CertificateError
-        If the file cannot be read as a release: other columns, no rows, a label that stands for no
-        block of its column, a sensitive value that the table does not have.
+    A CertificateError if it cannot be read as a release: other columns, no rows, a label that
+    stands for no block of its column, a sensitive value that the table does not have.
     """
     parts = parts_of(path)
     with _database("Parquet" if reading.format == "parquet" else "CSV") as database:
@@ -213,7 +192,7 @@ def _measure(counted: _Cells, reading: Reading) -> Measured:
         public |= {(measure, name): value for measure, value in file.items()}
         if note := alike_note(name, sorted(released)):
             notes.append(note)
-    return Measured(found, public, tuple(notes))
+    return found, public, tuple(notes)
 
 
 def _lost(counted: _Cells, reading: Reading) -> Fraction:
@@ -244,8 +223,6 @@ class _Cells:
 
     Parameters
     ----------
-    database : connection
-    reading : Reading
     tuples : str
         SQL of the measured cells of all rows (m0, m1, …); by default the table ``counted``, which
         has the rows of each tuple (n).
@@ -460,7 +437,7 @@ def _tally_csv(database: DuckDBPyConnection, parts: Sequence[Path], reading: Rea
                 reading,
             )
             counted = database.execute("SELECT coalesce(sum(n), 0) FROM counted").fetchall()
-            if counted[0][0] == plain.rows:
+            if counted[0][0] == plain[2]:
                 return
             database.execute("DROP TABLE counted")
         except duckdb.InvalidInputException:

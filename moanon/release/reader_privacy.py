@@ -17,7 +17,6 @@ Formulas and citations: `moanon.measures.privacy`.
 
 from __future__ import annotations
 
-import datetime
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -29,8 +28,10 @@ from typing import Literal
 import numpy as np
 
 from moanon.arrays import Floats, Ints, Outlined, Values
+from moanon.data.column import Profile
+from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
 from moanon.errors import CertificateError
-from moanon.release.labels import BlockLabels, IntervalLabels, NamedLabels, OrderLabels
+from moanon.release.labels import BlockLabels, label_rules
 
 # Written here again on purpose: a promise about a released file, not about its writer.
 _MISSING = "(missing)"
@@ -59,8 +60,8 @@ class SensitiveFacts(Outlined):
         Whether `ground` follows from what was declared, whatever the rows hold.
     bare_levels : tuple of tuple of int
         Of a tree: its levels without the leaf of missing values.
-    last_step : int or None
-        Of an order of numbers or dates with declared ends: the step that its end is in.
+    last_place : int or None
+        Of an order with declared ends: the place of its last value that is not missing.
     is_released : bool
         Whether `rows` are released ones. What is not declared then follows from them.
     """
@@ -70,7 +71,7 @@ class SensitiveFacts(Outlined):
     levels: tuple[tuple[int, ...], ...] = ()
     declared: bool = True
     bare_levels: tuple[tuple[int, ...], ...] = ()
-    last_step: int | None = None
+    last_place: int | None = None
     is_released: bool = False
 
     def among(self, released: Mapping[str, int]) -> SensitiveFacts:
@@ -91,9 +92,7 @@ class SensitiveFacts(Outlined):
     @property
     def distance(self) -> GroundDistance:
         """Name of the ground distance."""
-        if self.ground is None:
-            return "equal"
-        return "tree" if isinstance(self.ground, NamedLabels) else "ordered"
+        return "equal" if self.ground is None else self.ground.distance
 
     @property
     def scale(self) -> Literal["declared", "shown", "none"]:
@@ -138,21 +137,13 @@ class SensitiveFacts(Outlined):
         if not self.declared:
             shown = self._shown_places
             return max(shown) - min(shown) if shown else -1
-        if self.last_step is not None:
-            return self.last_step
-        assert isinstance(self.ground, OrderLabels)
-        return self.ground.size - 1 - self.ground.missing
+        assert self.last_place is not None
+        return self.last_place
 
     def _place(self, value: str) -> int:
-        ground, place = self.ground, None
-        if isinstance(ground, OrderLabels):
-            place = ground.places.get(value)
-        elif isinstance(ground, NamedLabels) and ground.steps is not None and value != _MISSING:
-            place = _step(value, ground.steps)
-        elif isinstance(ground, NamedLabels):
-            place = ground.blocks.get(value, (None, None))[0]
-        elif isinstance(ground, IntervalLabels):
-            place = _step(value, ground, merge_end=not self.is_released)
+        place = None
+        if self.ground is not None:
+            place = self.ground.place_of(value, merge_end=not self.is_released)
         if place is None:
             raise CertificateError(
                 f"a value of the table has no place in its {self.distance} domain"
@@ -182,32 +173,34 @@ class SensitiveFacts(Outlined):
         return node, rows
 
 
-def _step(value: str, ground: IntervalLabels, *, merge_end: bool = True) -> int | None:
-    """Step of a number or date as it stands in the table; it may be written in any usual way.
+def sensitive_facts(column: Profile, domain: Domain | None) -> SensitiveFacts:
+    """Say in plain texts and numbers which values a sensitive column has, and where they stand."""
+    rows = dict(zip(column.values, column.counts.tolist(), strict=True))
+    if column.missing:
+        rows[_MISSING] = column.missing
+    if domain is None:
+        return SensitiveFacts(rows)
+    last = domain.size - 1 - domain.has_missing if isinstance(domain, OrderedDomain) else None
+    if isinstance(domain, IntervalDomain) and domain.has_declared_ends:
+        steps = domain.steps
+        assert steps.high is not None
+        last = math.floor((steps.high - steps.origin) / steps.width) - steps.first
+    levels, bare = _levels(domain, with_missing=True), _levels(domain)
+    return SensitiveFacts(rows, label_rules(domain), levels, domain.has_declared_ends, bare, last)
 
-    The end of a declared range belongs to the last step, if it is to be merged: whether it is in a
-    table depends on what other rows hold, whole numbers or fractions.
-    """
-    if ground.missing and value == _MISSING:
-        return ground.size - 1
-    notation = ground.notation
-    read = notation.plain_dates if ground.type == "date" else notation.plain_numbers
-    value = next(iter(read([value]))) or ""
-    try:
-        if ground.type == "date":
-            day = datetime.date.fromisoformat(value[:10])
-            place = Fraction(12 * day.year + day.month - 1 if ground.months else day.toordinal())
-        else:
-            place = Fraction(value)
-    except ValueError:
-        return None
-    step = math.floor((place - ground.origin) / ground.width) - ground.first
-    if ground.ends is not None:  # below them, in a step between them, or from the upper one on
-        low, high = ground.ends
-        return 0 if place < low else ground.steps + 1 if place >= high else step + 1
-    if not merge_end:
-        return step
-    return min(step, ground.steps - 1) if 0 <= step <= ground.steps else None
+
+def _levels(domain: Domain, *, with_missing: bool = False) -> tuple[tuple[int, ...], ...]:
+    """Levels of a tree below its root, from the leaves on: the first places of their nodes."""
+    if not isinstance(domain, TreeDomain):
+        return ()
+    tree, dropped = domain.hierarchy, domain.has_missing and not with_missing
+    cuts = [
+        tuple(sorted(tree.starts[node] for node in cut))[: -1 if dropped else None]
+        for cut in tree.levels
+        if cut != (0,)
+    ]
+    # A level of one node is the root's, over which nothing passes.
+    return tuple(cut for cut in dict.fromkeys(cuts) if not dropped or len(cut) > 1)
 
 
 # -- groups ----------------------------------------------------------------------------------------
@@ -217,14 +210,8 @@ def _step(value: str, ground: IntervalLabels, *, merge_end: bool = True) -> int 
 class GroupCounts(Outlined):
     """How often each value of a sensitive column occurs in each of some groups.
 
-    Attributes
-    ----------
-    texts : sequence of str
-        The values.
-    starts : array (groups,)
-        Where each group begins.
-    values, counts : arrays (entries,)
-        Places of values in `texts`, ascending in each group, and the rows of each.
+    Entries are places of values in `texts`, ascending in each group, and the rows (`counts`) of
+    each; `starts` says where each group begins.
     """
 
     texts: Sequence[str]
@@ -271,19 +258,9 @@ def worst_privacy(
 ) -> list[dict[str, float]]:
     """Every model of a sensitive column, by its name in a front, in the worst group.
 
-    Parameters
-    ----------
-    groups : GroupCounts
-    besides : sequence of SensitiveFacts
-        What groups are compared with; the answer has an entry for each.
-    c : Fraction
-        The constant of recursive (c,ℓ)-diversity.
-
-    Raises
-    ------
-    CertificateError
-        If a group has a value that is not among those it is compared with, or one that has no
-        place in its domain.
+    The answer has an entry for each of `besides`, which groups are compared with; `c` is the
+    constant of recursive (c,ℓ)-diversity. A CertificateError if a group has a value that is not
+    among those it is compared with, or one that has no place in its domain.
     """
     alone = _alone(groups, c)
     return [alone | _beside(groups, facts) for facts in besides]

@@ -19,7 +19,6 @@ from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
 from moanon.data.table import Table
-from moanon.engines.keyed import KeyedFiles, KeyUse
 from moanon.engines.paired import CountedRows, PairedFiles
 from moanon.errors import DataError
 from moanon.release.readback import undefuse
@@ -36,7 +35,6 @@ class ReleasedFile:
 
     Attributes
     ----------
-    name : str
     table : Table
         The original.
     files : PairedFiles
@@ -49,11 +47,9 @@ class ReleasedFile:
         Which rows are suppressed.
     group_labels : array (columns, groups)
         Place of each quasi-identifier's label in its profile; -1 is a cell without a value.
-    sizes : array (groups,)
     value_counts : mapping of str to (groups, values, rows)
         Groups with the values of a sensitive column, as places, and the rows of each pair; in any
         order, and the same pair perhaps more than once.
-    notes : tuple of str
     safe : bool
         No cell would be run by a spreadsheet: apostrophes may see to that.
     """
@@ -175,19 +171,15 @@ class ReleasedFile:
     def by_key(self, key: str, codes: Mapping[str, Ints]) -> tuple[CountedRows, Ints]:
         """Each row that is not suppressed beside the one of the original that has its key.
 
-        See `by_position`.
-
-        Raises
-        ------
-        DataError
-            If the key does not tell rows apart, or the original has no row for one of the file.
+        See `by_position`. A DataError if the key is not different in all rows, or the original has
+        no row for one of the file.
         """
         signs = {"all": [*self.shown.values()], "quasi": [self.shown[name] for name in self.quasi]}
         names = self.table.known(key), self.shown[key]
-        keyed = KeyedFiles(self.files, names, codes, self._looked_at, signs.get(self.stars, ()))
+        keyed = self.files.by_key(names, codes, self._looked_at, signs.get(self.stars, ()))
         with closing(keyed):
             self._refuse_key(key, keyed.uses())
-            taken = keyed.settle_spellings(undefused_first=self.safe)
+            taken = keyed.resolve_spellings(undefused_first=self.safe)
             unknown = keyed.first_unknown()
             if unknown is not None:
                 raise DataError(
@@ -202,7 +194,7 @@ class ReleasedFile:
             counted = keyed.count_pairs()
         return self._grouped(counted, counted.starred)
 
-    def _refuse_key(self, key: str, uses: Iterable[KeyUse]) -> None:
+    def _refuse_key(self, key: str, uses: Iterable[tuple[int, int]]) -> None:
         """Refuse a key column that leaves it open which row is which, on either side."""
         for where, (missing, most) in zip((self.original, self.name), uses, strict=True):
             if missing:

@@ -6,6 +6,13 @@ A solution promises more than its k: what it attains in every measure of groups 
 for, and the constraints of its run. Taken with another k, or put on rows that came later, it keeps
 those promises, or is refused. Whatever is released is measured by the same loops as in the search,
 so that a bound means the same in both.
+
+What the values of a quasi-identifier are was decided when the search ran: a range may come from its
+data, and so does the place for missing values. New rows (`fit_rows`) are read against exactly those
+domains, since otherwise the same label would mean something else in two files. A value without a
+place there is *outside*: such rows are refused, or suppressed on request. So it is with a sensitive
+value that is not among those whose distances were declared: nobody could say how close a group with
+it is to the table.
 """
 
 from __future__ import annotations
@@ -15,12 +22,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isclose, isfinite
 from sys import float_info
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from moanon.arrays import Bools, Outlined
-from moanon.data.table import Table
+from moanon.data.column import Profile
+from moanon.data.domain import Domain
+from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -30,8 +39,9 @@ from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE, is_number
 from moanon.measures.suppression import Suppression, check_recursive_c, row_limit
 from moanon.recoding import Recodings
 from moanon.release.applied import Release, check_k
-from moanon.release.released_rows import Outside, fit_rows
 
+#: What becomes of rows with a value outside the domains.
+Outside = Literal["refuse", "suppress"]
 #: What becomes of groups that fall short of what a solution promises.
 Small = Literal["suppress", "keep"]
 
@@ -219,20 +229,12 @@ class ChosenSolution(Outlined):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Anonymization(Outlined):
-    """One way to publish a table.
+    """One way to publish a table: a solution, or what was read of a released file.
 
     Attributes
     ----------
-    name : str
-        What it is called in results: ``RESULTS#17``, or the file.
-    source : str
-        The results folder, or the file.
-    instance : Instance
-        The table it is of.
-    read : Grouping or None
-        What was read of a released file.
-    solution : ChosenSolution or None
-        The solution, where it is one of a front.
+    name, source : str
+        What it is called in results, ``RESULTS#17`` or the file; the results folder, or the file.
     made_by : tuple of (str, int, mapping), or None
         Where a classical algorithm made it: which one, the k it was asked for, its settings.
     columns : frozenset of str or None
@@ -386,3 +388,71 @@ def _shown(value: float, bound: float) -> str:
     short = f"{value:.6g}"
     is_clear = float(short) != bound and (float(short) > bound) == (value > bound)
     return short if is_clear else repr(value)
+
+
+# -- rows that came later --------------------------------------------------------------------------
+
+
+def fit_rows(instance: Instance, table: Table, outside: Outside = "refuse") -> tuple[Instance, int]:
+    """Read new rows against the domains of another table.
+
+    The columns must have the same roles; identifying ones may be absent. Returned are the rows that
+    fit, their columns in the order of `instance`, and how many were left out.
+    """
+    if outside not in get_args(Outside):
+        raise ConfigError(f"rows outside are 'refuse' or 'suppress'. Got {outside!r}")
+    _check_roles(instance.table, table)
+    domains = {**instance.layout.domains, **instance.distances}
+    values = {name: _outside(domain, table.columns[name]) for name, domain in domains.items()}
+    fitting, rows = table.without(values), table.rows
+    if fitting.rows < rows:
+        if outside == "refuse":
+            raise _refusal(domains, table)
+        if not fitting.rows:
+            raise OutputError(
+                f"no row of {table.source} would be released: each holds a value outside the "
+                "domains of the generalization"
+            )
+    fitting = _in_order_of(instance.table, fitting)
+    return instance.over(fitting), rows - fitting.rows
+
+
+def _check_roles(first: Table, table: Table) -> None:
+    """Refuse other columns: a sensitive one that is absent would count as diverse enough.
+
+    Identifying ones are not released, so it does not matter whether they are there.
+    """
+    for name in sorted({*first.roles, *table.roles}):
+        here, there = table.roles.get(name, "absent"), first.roles.get(name, "absent")
+        if here != there and {here, there} != {"absent", Role.IDENTIFYING}:
+            raise DataError(
+                f"{table.source} must have the columns of the run in their roles: {name!r} is "
+                f"{there} there and {here} here"
+            )
+
+
+def _outside(domain: Domain, column: Profile) -> Bools:
+    """Values of a column that a domain has no place for, and last whether it has none for gaps."""
+    return np.append(domain.find(column.values) < 0, not domain.has_missing)
+
+
+def _refusal(domains: Mapping[str, Domain], table: Table) -> DataError:
+    """Say which values of the first column with such are outside."""
+    for name, domain in domains.items():
+        try:
+            domain.codes(table.columns[name])
+        except DataError as error:
+            return DataError(
+                f"{table.source}: {error}; correct them, or suppress such rows (outside='suppress')"
+            )
+    raise AssertionError("a row was outside, and no column says why")
+
+
+def _in_order_of(first: Table, table: Table) -> Table:
+    """Let two releases have their columns in one order, and neither replace the other's source."""
+    names = sorted(table.roles, key=[*first.roles, *table.roles].index)
+    return replace(
+        table,
+        roles={name: table.roles[name] for name in names},
+        files=(*table.files, *first.files),
+    )

@@ -157,7 +157,7 @@ def test_new_rows_that_break_a_bound_are_refused(capsys: Captured) -> None:
     solution = 2
     done(capsys, "apply", "results", solution, "new.csv", *words, "keep")
     certificate = Certificate.load("r.csv.certificate.json")
-    assert certificate.origin.promises == (("loss", 0.4), ("dm", 4000))
+    assert certificate.promises == (("loss", 0.4), ("dm", 4000))
     (record,) = Path("results/releases").iterdir()
     measures = json.loads(record.read_text())["measures"]
     assert measures["loss"] <= 0.4
@@ -187,7 +187,7 @@ def test_groups_that_break_a_constraint_are_suppressed_or_refused(capsys: Captur
     certificate = Certificate.load("s.csv.certificate.json")
     assert certificate.k >= 3
     assert certificate.privacy["alpha"] <= 0.8
-    assert dict(certificate.origin.promises) == {"k": 3, "alpha": 0.8}  # not the k of the command
+    assert dict(certificate.promises) == {"k": 3, "alpha": 0.8}  # not the k of the command
 
 
 def test_what_is_infinite_was_not_promised(capsys: Captured) -> None:
@@ -220,6 +220,6 @@ def test_a_sensitive_value_that_no_distance_knows_is_outside(capsys: Captured) -
     assert "column 'ill': 1 row holds a value outside its tree domain" in refused(capsys, *words)
     done(capsys, *words, "--outside", "suppress")
     certificate = Certificate.load("r.csv.certificate.json")
-    assert certificate.origin.rows_in == 300
+    assert certificate.rows_in == 300
     assert (certificate.rows + certificate.suppressed, certificate.suppressed >= 1) == (300, True)
     assert "plague" not in Path("r.csv").read_text()

@@ -150,7 +150,7 @@ def test_stars_and_shuffling(stored: Front, capsys: Captured) -> None:
     assert sorted(b) == sorted(c) == sorted(d)
     assert b != c != d
     assert c == e
-    orders = [Certificate.load(f"{name}.csv.certificate.json").origin.row_order for name in "bcd"]
+    orders = [Certificate.load(f"{name}.csv.certificate.json").row_order for name in "bcd"]
     assert orders == ["source", "shuffled", "shuffled"]
     assert b[1:] == [
         ",".join(row)
@@ -253,7 +253,7 @@ def test_apply_to_rows_outside_the_domains(stored: Front, capsys: Captured) -> N
     assert "'3', '99'; correct them, or suppress such rows (--outside suppress)" in err
     lines = done(capsys, *words, "--outside", "suppress")
     found = Certificate.load("r.csv.certificate.json")
-    assert (found.origin.rows_in, found.origin.rows_dropped) == (300, 1)
+    assert (found.rows_in, found.rows_dropped) == (300, 1)
     assert found.rows + found.suppressed == 299
     assert "3 with values outside the run's domains" in lines[4]
     assert lines[5] == "  dropped             1 row for missing values"

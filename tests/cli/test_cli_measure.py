@@ -230,7 +230,7 @@ def test_what_has_no_bound_is_said_in_words(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "moanon.experiment.measured_release.measure_grouping", lambda found, rule: {"k": math.inf}
+        "moanon.experiment.anonymizations.measure_grouping", lambda found, rule: {"k": math.inf}
     )
     arguments = ["people.csv", "ours.csv", "--config", "people.yaml"]
     assert measured(capsys, *arguments)["measures"] == {"k": "inf"}

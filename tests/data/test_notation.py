@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon.data.cell_reading import PLAIN, Notation
 from moanon.data.column import Column
-from moanon.data.notation import PLAIN, Notation
 from tests.data.columns import column_of
 
 GERMAN = Notation(decimal=",", thousands=".")

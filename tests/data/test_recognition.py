@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moanon.data.notation import Notation, recognize
+from moanon.data.cell_reading import Notation, recognize
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from moanon.data.notation import Notation, recognize
 def test_notations_are_recognized(values: list[str], notation: Notation) -> None:
     found = recognize(values)
     assert found is not None
-    assert (found.notation, found.instead) == (notation, None)
+    assert found[1] == [notation]
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,6 @@ def test_plain_values_and_codes_are_left_alone(values: list[str]) -> None:
 def test_a_second_reading_is_named() -> None:
     dates, numbers = recognize(["03/04/2020"]), recognize(["1,234"])
     assert dates is not None
-    assert dates.instead == Notation(format="%m/%d/%Y")
+    assert dates[1][1] == Notation(format="%m/%d/%Y")
     assert numbers is not None
-    assert (numbers.notation, numbers.instead) == (Notation(".", ","), Notation(","))
+    assert numbers[1] == [Notation(".", ","), Notation(",")]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon.data.cell_reading import Notation
 from moanon.data.domain import IntervalSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.notation import Notation
 from moanon.data.rules import checked_rule, rule_of
 from moanon.errors import DataError, HierarchyError
 from tests.data.columns import column_of

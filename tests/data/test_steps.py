@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.notation import Notation
+from moanon.data.cell_reading import Notation
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind, Number, Scale, Steps
 from moanon.errors import DataError
 from tests.refusals import refusal_of

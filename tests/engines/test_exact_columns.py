@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from moanon.data.domain import OrderedSpec
-from moanon.engines import exact_columns, read_table
+from moanon.engines import databases, read_table
 from moanon.errors import DataError
 from moanon.genome import Instance
 from moanon.release import Release
@@ -140,13 +140,13 @@ def test_another_database_that_unites_texts_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As SQLite would be if nothing were known of it."""
-    build = exact_columns.ExactColumns.__init__
+    build = databases._ExactColumns.__init__
 
     def unknown(self: Any, database: Any, rows: Any) -> None:
         build(self, database, rows)
         self._backend = "another"
 
-    monkeypatch.setattr(exact_columns.ExactColumns, "__init__", unknown)
+    monkeypatch.setattr(databases._ExactColumns, "__init__", unknown)
     for kind in ("text collate nocase", "text collate rtrim"):
         url = in_sqlite(tmp_path, ["hiv", *ILL * 2], kind)
         with pytest.raises(DataError, match="column 'v' has a collation that takes texts for the"):

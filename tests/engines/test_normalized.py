@@ -73,7 +73,7 @@ def released(instance: Instance, path: Path, *, safe: bool) -> tuple[list[str], 
     """The rows of a release in some order, and the cells of it that a spreadsheet would run."""
     genome = np.ones(instance.layout.bits, dtype=np.uint8)
     certificate = Release.of(instance, genome).write(path, spreadsheet_safe=safe)
-    return sorted(path.read_text().splitlines()), certificate.origin.formula_cells
+    return sorted(path.read_text().splitlines()), certificate.formula_cells
 
 
 def places(folder: Path) -> dict[str, Instance]:

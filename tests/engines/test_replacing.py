@@ -13,7 +13,7 @@ import pytest
 
 from moanon.data.domain import OrderedSpec
 from moanon.engines import databases, read_table
-from moanon.engines.replacing import Catalogue
+from moanon.engines.replacing import _Catalogue
 from moanon.errors import CertificateError, MoanonError, OutputError
 from moanon.genome import Instance
 from moanon.release import Certificate, Release
@@ -33,7 +33,7 @@ columns:
   ill: {role: sensitive}
 problem: {preset: zero-suppression}
 search: {evaluations: 4}
-output: {dir: results}
+output: {dir: results, plots: false, report: false}
 """
 
 
@@ -284,7 +284,7 @@ def test_a_schema_of_the_database_itself_is_refused(postgres: Place, schema: str
 def test_a_database_of_which_too_little_is_known_replaces_nothing(
     lite: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moanon.engines.databases.catalogue_of", Catalogue)
+    monkeypatch.setattr("moanon.engines.databases.catalogue_of", _Catalogue)
     lite.run("CREATE TABLE r(old integer)")
     release = release_of(lite, table="t")
     with pytest.raises(OutputError, match=r"reads 'R' is not known, so that it is not replaced"):
@@ -328,14 +328,14 @@ def test_a_table_whose_certificate_cannot_be_kept_gets_no_name(place: Place) -> 
 def test_nothing_is_lost_where_the_swap_fails(
     place: Place, error: type[BaseException], is_done: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    renaming = Catalogue.rename
+    renaming = _Catalogue.rename
 
-    def failing(self: Catalogue, *given: Any) -> None:
+    def failing(self: _Catalogue, *given: Any) -> None:
         if is_done:
             renaming(self, *given)
         raise error("no more")
 
-    monkeypatch.setattr(Catalogue, "rename", failing)
+    monkeypatch.setattr(_Catalogue, "rename", failing)
     with pytest.raises((error, OutputError)):
         release_of(place, table="t").write_table("r", force=True)
     assert place.leftovers() == []

@@ -13,7 +13,7 @@ import moanon
 from moanon.config import Config
 from moanon.errors import ConfigError, DataError
 from moanon.experiment import Experiment
-from moanon.search.running import Progress
+from moanon.progress import Progress
 from tests.search.people import people_frame
 
 COLUMNS: dict[str, Any] = {

@@ -13,12 +13,12 @@ import pytest
 import moanon
 from moanon.arrays import Bits, State
 from moanon.experiment import Experiment, plan
-from moanon.experiment.planning import changed
+from moanon.experiment.finished import changed
 from moanon.search.algorithms import ALGORITHMS, Algorithm
 from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import Unseen
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.search import Search
+from moanon.search.running import Search
 
 
 class Sampling(Search):

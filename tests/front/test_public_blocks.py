@@ -9,7 +9,7 @@ import pytest
 
 from moanon.data.domain import NOT_SHOWN
 from moanon.experiment.finished import open_generalization
-from moanon.experiment.optimization import optimize
+from moanon.experiment.runner import optimize
 from moanon.front import Front
 from moanon.front.results import _agree
 

@@ -37,8 +37,7 @@ import yaml
 
 from moanon.arrays import Bools, Ints
 from moanon.cli import main
-from moanon.data.domain import Domain, TreeDomain
-from moanon.data.stored_domains import domain_from
+from moanon.data.domain import Domain, TreeDomain, domain_from
 from moanon.experiment import load_front
 from moanon.front.results import find_fronts
 from moanon.release.labels import label_rules

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from moanon import errors
+from moanon import progress
 from moanon.cli import main
-from moanon.errors import give_notice, on_notice
 from moanon.kernels import jit
+from moanon.progress import give_notice, on_notice
 from tests.checkout import REPOSITORY, environment
 
 
@@ -35,7 +35,7 @@ double.__module__ = "moanon.kernels.somewhere"
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(jit, "_CACHE", tmp_path)
-    monkeypatch.setattr(errors, "_given", set())
+    monkeypatch.setattr(progress, "_given", set())
     # Code from the cache asks for the module that it belongs to.
     monkeypatch.setitem(sys.modules, double.__module__, ModuleType(double.__module__))
     return tmp_path
@@ -265,7 +265,7 @@ from moanon.kernels import jit, population
 codes = np.array([[0, 1, 2]], dtype=np.uint16)
 kernel = population.PopulationKernel(codes, np.array([1, 2, 3]), np.array([3]))
 scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.GroupRule(0, 0))
-stats = population.evaluate.stats
+stats = population.evaluate_runs.stats
 hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
 print(jit._CACHE, hits, misses, scores.fields[0, 1])
 """

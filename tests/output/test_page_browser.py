@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from moanon.config import Config
-from moanon.experiment.optimization import optimize
+from moanon.experiment.runner import optimize
 from moanon.front import Front
 from moanon.measures import MEASURES
 from moanon.measures.column_effects import column_effects

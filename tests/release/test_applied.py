@@ -244,7 +244,7 @@ def test_rows_are_shuffled_as_a_whole(tmp_path: Path, name: str, suppressed: Any
         path = tmp_path / f"{seed}-{name}"
         keep = seed is None
         certificate = release.write(path, suppressed=suppressed, shuffle=seed, keep_order=keep)
-        assert certificate.origin.row_order == ("source" if keep else "shuffled")
+        assert certificate.row_order == ("source" if keep else "shuffled")
         if name == "r.csv":
             found[seed] = [tuple(row) for row in pd.read_csv(path).to_numpy()]
         else:
@@ -259,7 +259,7 @@ def test_rows_are_shuffled_by_a_seed_that_nobody_knows_unless_told(tmp_path: Pat
     texts = set()
     for number in range(9):
         certificate = release.write(tmp_path / f"{number}.csv")
-        assert certificate.origin.row_order == "shuffled"
+        assert certificate.row_order == "shuffled"
         texts.add((tmp_path / f"{number}.csv").read_text())
     assert len(texts) > 1  # all nine alike: once in 120 ** 8
 
@@ -625,7 +625,7 @@ def test_an_interruption_leaves_nothing(target: Path, monkeypatch: pytest.Monkey
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(applied, "certify_file", interrupted)
+    monkeypatch.setattr(applied, "certify", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Release.of(shirts(), [0, 0]).write(target, force=True)
 

@@ -21,8 +21,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from moanon.data.cell_reading import Notation
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
-from moanon.data.notation import Notation
 from moanon.data.rules import rule_of
 from moanon.engines import read_table
 from moanon.errors import ConfigError, InfeasibleError, OutputError

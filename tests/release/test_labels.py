@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
-from moanon.data.domain import DomainSpec
-from moanon.release.labels import OrderLabels, label_rules
+from moanon.data.domain import DomainSpec, OrderedDomain
+from moanon.release.labels import label_rules
 from tests.data.columns import column_of
 from tests.release.tables import instances
 
@@ -61,11 +61,11 @@ def test_labels_of_no_block_have_no_size(spec: DomainSpec, label: str) -> None:
 
 def test_a_label_with_two_readings_has_no_size() -> None:
     # "a...b" is both "a" to ".b" and "a." to "b".
-    assert OrderLabels({"a": 0, ".b": 1, "a.": 2, "b": 3, "c": 4}, 5).count("a...b") == 2
-    assert OrderLabels({"a": 0, "a.": 1, "c": 2, ".b": 3, "b": 4}, 5).count("a...b") == 4
-    assert OrderLabels({"a": 0, "a.": 1, ".b": 2, "c": 3, "b": 4}, 5).count("a...b") is None
+    assert label_rules(OrderedDomain(("a", ".b", "a.", "b", "c"))).count("a...b") == 2
+    assert label_rules(OrderedDomain(("a", "a.", "c", ".b", "b"))).count("a...b") == 4
+    assert label_rules(OrderedDomain(("a", "a.", ".b", "c", "b"))).count("a...b") is None
     # Two blocks of one size: so many values, but nobody knows which.
-    assert OrderLabels({"a": 0, ".b": 1, "a.": 2, "b": 3, "c": 4}, 5).find("a...b") is None
+    assert label_rules(OrderedDomain(("a", ".b", "a.", "b", "c"))).find("a...b") is None
 
 
 def test_other_programs_may_use_every_name_of_a_tree() -> None:

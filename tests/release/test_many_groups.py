@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon.data.domain import OrderedDomain, TreeDomain
+from moanon.data.hierarchy import Hierarchy
 from moanon.errors import CertificateError
-from moanon.release.labels import NamedLabels, OrderLabels
+from moanon.release.labels import label_rules
 from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worse, worst_privacy
 from tests import naive_measures
 
 VALUES = list("abcdef")
 #: Two levels below the root: leaves, and pairs of them.
 LEVELS = ((0, 1, 2, 3, 4, 5), (0, 2, 4))
+TREE = TreeDomain(Hierarchy.from_yaml("Any: {A: [a, b], C: [c, d], E: [e, f]}"))
+ORDER = OrderedDomain(tuple(VALUES))
 CONSTANTS = st.sampled_from([Fraction(3), Fraction(1, 2), Fraction(7, 5), Fraction(10**19 + 1, 7)])
 
 
@@ -30,18 +34,10 @@ def tables(draw: st.DrawFn) -> tuple[list[dict[str, int]], SensitiveFacts]:
         for value, count in group.items():
             rows[value] += count
     rows = {value: count for value, count in rows.items() if count}
-    places = {value: place for place, value in enumerate(VALUES)}
-    ground = draw(
-        st.sampled_from(
-            [
-                None,
-                OrderLabels(places, 6),
-                NamedLabels({v: (p, p + 1) for v, p in places.items()}, 6),
-            ]
-        )
-    )
-    levels = LEVELS if isinstance(ground, NamedLabels) else ()
-    return groups, SensitiveFacts(rows, ground, levels, declared=draw(st.booleans()))
+    kind = draw(st.sampled_from(["equal", "ordered", "tree"]))
+    ground = None if kind == "equal" else label_rules(ORDER if kind == "ordered" else TREE)
+    levels, declared = LEVELS if kind == "tree" else (), draw(st.booleans())
+    return groups, SensitiveFacts(rows, ground, levels, declared, last_place=len(VALUES) - 1)
 
 
 def counted(groups: list[dict[str, int]]) -> GroupCounts:

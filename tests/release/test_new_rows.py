@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Table, TreeSpec, read_table
 from moanon.data.domain import DomainSpec
 from moanon.errors import DataError, OutputError
-from moanon.release.released_rows import fit_rows
+from moanon.release.solution import fit_rows
 from tests.release.tables import apply_to, instances
 from tests.strategies import few
 
@@ -141,7 +141,7 @@ def test_the_certificate_counts_rows_outside_as_suppressed(first: Instance, tmp_
     table = new_table([25, 26, 99, 31], missing="drop")
     release = apply_to(table, first, [1, 1, 1, 0, 0, 0, 0], k=2, outside="suppress")
     certificate = release.write(tmp_path / "new.csv")
-    assert (certificate.origin.rows_in, certificate.origin.rows_dropped) == (4, 0)
+    assert (certificate.rows_in, certificate.rows_dropped) == (4, 0)
     assert (certificate.rows, certificate.suppressed, certificate.k) == (2, 2, 2)
     assert certificate.sl == 0.5
     # two of four rows with two of three columns gone: (2 * 2) / (4 * 3)
@@ -153,7 +153,7 @@ def test_dropped_and_suppressed_rows_add_up(first: Instance, tmp_path: Path) -> 
     table = new_table([25, 26, None, 99, 31], missing="drop")
     release = apply_to(table, first, [1, 1, 1, 0, 0, 0, 0], k=2, outside="suppress")
     found = release.write(tmp_path / "new.csv")
-    assert (found.origin.rows_in, found.origin.rows_dropped) == (5, 1)
+    assert (found.rows_in, found.rows_dropped) == (5, 1)
     assert (found.suppressed, found.rows) == (2, 2)
 
 

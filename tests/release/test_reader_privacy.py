@@ -19,9 +19,13 @@ from moanon.errors import CertificateError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
-from moanon.release.applied import sensitive_facts
-from moanon.release.labels import IntervalLabels
-from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worst_privacy
+from moanon.release.labels import label_rules
+from moanon.release.reader_privacy import (
+    GroupCounts,
+    SensitiveFacts,
+    sensitive_facts,
+    worst_privacy,
+)
 from tests import naive_measures
 from tests.strategies import rich_instances
 
@@ -184,7 +188,9 @@ def test_numbers_stand_in_their_steps_however_they_are_written(
     value: str, place: int | None
 ) -> None:
     # Steps 3-4, 4-5, 5-6, the end of a declared range in the last; 6.1 is for the domain to refuse.
-    ground = IntervalLabels("decimal", False, Fraction(0), Fraction(1), 3, 3, missing=True)
+    frame = pd.DataFrame({"q": ["3.5", None]})
+    column = read_table(frame, {"q": "quasi"}, missing="category").columns["q"]
+    ground = label_rules(IntervalSpec(granularity=1, range=(3, 6)).build(column))
     facts = SensitiveFacts({value: 1}, ground)
     if place is None:
         with pytest.raises(CertificateError, match="has no place in its ordered domain"):

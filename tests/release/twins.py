@@ -26,7 +26,7 @@ from pyarrow import parquet
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.baselines import find_baseline
 from moanon.data.domain import DomainSpec
-from moanon.data.rules import MaskRule
+from moanon.data.rules import rule_of
 from moanon.engines.databases import RowsInDatabase
 from moanon.grouping import Grouping
 from moanon.output.summary import summary_html
@@ -259,7 +259,7 @@ def _specs(rng: np.random.Generator) -> dict[str, DomainSpec]:
     towns: list[DomainSpec] = [
         TreeSpec(TOWNS, sets=bool(rng.integers(2))),
         OrderedSpec(tuple(TOWNS.leaves)),
-        TreeSpec(MaskRule("right")),
+        TreeSpec(rule_of({"mask": "right"}, IntervalSpec())),
     ]
     return {"age": ages[rng.integers(3)], "town": towns[rng.integers(3)]}
 

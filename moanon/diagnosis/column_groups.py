@@ -52,22 +52,16 @@ class DistinctRows(Outlined):
 
     Attributes
     ----------
-    names : tuple of str
-        The columns, as their owner orders them.
-    bits : tuple of int
-        The bit of each.
-    codes : sequence of arrays (cells,)
-        Value of each column in each cell, columns by their bits, a missing value as one of its
-        own; cells in lexicographic order, bit 0 first. In types as narrow as values allow: there
-        may be as many cells as rows.
-    values : tuple of int
-        Number of values of each column, by its bit.
+    names, bits
+        The columns as their owner orders them, and the bit of each.
+    codes, values
+        Value of each column in each cell, and its number of values; columns by their bits, a
+        missing value as one of its own; cells in lexicographic order, bit 0 first. In types as
+        narrow as values allow: there may be as many cells as rows.
     counts : array (cells,)
         Rows of each cell.
-    store : RowStore
-        The rows.
-    sensitive : tuple of str
-        The sensitive columns.
+    store, sensitive
+        The rows, and their sensitive columns.
     """
 
     names: tuple[str, ...]

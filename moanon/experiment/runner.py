@@ -5,7 +5,7 @@ its counted cells and compiled layout, and nothing else: so the front of a limit
 limit, and one can be added later without touching what is there. The runner makes the fronts, and
 proves of them what comes unasked. It knows neither files nor folders: `moanon.optimize` runs it in
 memory, `Experiment` around a results folder, where what has to be saved goes to checkpoints. What
-differs between algorithms is theirs (`moanon.search.search.Search`).
+differs between algorithms is theirs (`moanon.search.running.Search`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.suppression import find_preset, suppress_by
 from moanon.progress import OnGeneration, OnStep, Progress, on_part, show_progress
+from moanon.proofs.cut_table import LOCAL, why_unprovable
 from moanon.proofs.front_proof import FrontProof, ProofRecord, bounds_of_all, prove_within_budget
-from moanon.proofs.provable import LOCAL, why_unprovable
 from moanon.search.algorithms import (
     ALGORITHMS,
+    Stop,
     choose_algorithm,
     foreign_settings,
     make_search,
@@ -45,8 +46,7 @@ from moanon.search.algorithms import (
 )
 from moanon.search.archive import Archive
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.running import Outcome, run_search
-from moanon.search.search import Search, Stop
+from moanon.search.running import Outcome, Search, run_search
 
 if TYPE_CHECKING:
     import pandas as pd

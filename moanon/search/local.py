@@ -32,7 +32,7 @@ from moanon.measures.evaluate import OnPart, objective_matrix, score_grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings, LocalRecodings
 from moanon.sealing import seal, unseal
-from moanon.search.algorithms import SearchSettings
+from moanon.search.algorithms import SearchSettings, Stop
 from moanon.search.archive import Archive, thin
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.box_solving import (
@@ -48,7 +48,7 @@ from moanon.search.box_solving import (
     with_size,
 )
 from moanon.search.problem import AnonymizationProblem, Points
-from moanon.search.search import Search, Stop
+from moanon.search.running import Search
 from moanon.search.utility_splits import UtilitySplits
 
 #: Targets, and the groups to begin with.

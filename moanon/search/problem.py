@@ -31,13 +31,13 @@ from moanon.genome import Instance
 from moanon.measures import Measure, find_measure
 from moanon.measures.evaluate import Evaluator, Scores, objective_matrix
 from moanon.measures.suppression import Suppression
-from moanon.proofs.provable import why_not
+from moanon.proofs.cut_table import why_not
 from moanon.search.operators import Moves
 
 #: Stands in the place of the size threshold of an infeasible solution; the other threshold is then
-#: its violation in units of `_VIOLATION`.
+#: its violation in units of `VIOLATION`.
 INFEASIBLE = -1
-_VIOLATION = 1e-12
+VIOLATION = 1e-12
 #: How a column of points (negated where more is better) becomes another.
 Scale = Callable[[Floats], Floats]
 
@@ -261,7 +261,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             values, missed_by = self._measured(each, genomes, genome)
             violation = missed_by.sum(axis=1)
             rule = np.stack([each.field("d1"), each.field("d2")], axis=1)
-            missed = np.ceil(violation / _VIOLATION).astype(np.int64)
+            missed = np.ceil(violation / VIOLATION).astype(np.int64)
             infeasible = np.stack([np.full(len(missed), INFEASIBLE), missed], axis=1)
             thresholds = np.where(violation[:, None] > 0, infeasible, rule)
             found.append(Points(values, genome, thresholds))

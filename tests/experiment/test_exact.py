@@ -20,7 +20,7 @@ from moanon.front import Front
 from moanon.proofs import front_proof
 from moanon.proofs.front_proof import FrontProof
 from moanon.search import archive_search
-from moanon.search.search import Stop
+from moanon.search.algorithms import Stop
 from tests.cli.commands import Captured
 from tests.search.people import config_text
 
@@ -211,7 +211,7 @@ def test_bounds_of_an_enumeration_stay_when_a_limit_is_added(
 ) -> None:
     assert main(["run", "people.yaml", *EVERY, "--out", "a"]) == 0
     bounds = column("a", "bound")
-    monkeypatch.setattr("moanon.proofs.provable.MOST_VALUES", 1)
+    monkeypatch.setattr("moanon.proofs.cut_table.MOST_VALUES", 1)
     rule = "moanon.search.archive_search.ExhaustiveSearch.stop_rule"
     monkeypatch.setattr(rule, lambda *_: Stop(evaluations=40))  # before it has seen all
     assert main(["run", "people.yaml", *EVERY, "--eta", "0.2", "--out", "a"]) == 0

@@ -303,7 +303,6 @@ class _Rater:
                 self._need,
                 self._c.numerator,
                 self._c.denominator,
-                groups,
                 sizes,
                 column.plan,
                 lists,

@@ -21,7 +21,7 @@ import numpy as np
 from moanon.arrays import Outlined
 from moanon.atomic import checked_path
 from moanon.baselines import Baseline, find_baseline
-from moanon.baselines.full_domain import FullDomain
+from moanon.baselines.lattice import FullDomain
 from moanon.baselines.mondrian import Boxes
 from moanon.baselines.requirement import make_requirement
 from moanon.config import Config, check_reach

@@ -24,8 +24,8 @@ from moanon.experiment.showing import draw_plots, write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.results import check_finished, find_fronts, has_config, read_record
 from moanon.measures.evaluate import OnPart
+from moanon.proofs.cut_table import check_provable, why_unprovable
 from moanon.proofs.front_proof import FrontProof, ProofRecord
-from moanon.proofs.provable import check_provable, why_unprovable
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
 from moanon.search.checkpoint import Identity, PacedSaving, read_arrays, write_arrays

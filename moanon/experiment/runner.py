@@ -34,8 +34,8 @@ from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.suppression import find_preset, suppress_by
 from moanon.progress import OnGeneration, OnStep, Progress, on_part, show_progress
+from moanon.proofs.cut_table import LOCAL, why_unprovable
 from moanon.proofs.front_proof import FrontProof, ProofRecord, bounds_of_all, prove_within_budget
-from moanon.proofs.provable import LOCAL, why_unprovable
 from moanon.search.algorithms import (
     ALGORITHMS,
     Stop,

@@ -33,8 +33,8 @@ from pymoo.core.population import Population
 
 from moanon.arrays import Bits, Floats, Ints, State, part_of, prefixed
 from moanon.errors import SearchError
-from moanon.proofs.cut_table import Polisher, ProofTable
-from moanon.proofs.proof import can_settle, settle_large
+from moanon.proofs.cut_table import Polisher, ProofTable, can_settle
+from moanon.proofs.proof import settle_large
 from moanon.search.algorithms import (
     MOST_GENOMES,
     STALL_FROM,

@@ -267,7 +267,7 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
             f"--list-rows lists rows that go; with --{form} and --delta ask the answer is how many "
             "can, whichever they are"
         )
-    rows, levels = diagnosis.levels_in_the_way(asked.subset, answer.listed_level, asked.model)
+    rows, levels = diagnosis.rows_in_the_way(asked.subset, answer.listed_level, asked.model)
     with place.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         measure = asked.model.measure

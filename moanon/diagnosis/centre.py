@@ -312,14 +312,11 @@ class Diagnosis(Outlined):
 
     def rows_in_the_way(
         self, subset: Iterable[str], level: float, model: PrivacyModel = ANONYMITY
-    ) -> Ints:
-        """Rows, counted from 0, that must be suppressed for a level; none for l = 0."""
-        return self.levels_in_the_way(subset, level, model)[0]
-
-    def levels_in_the_way(
-        self, subset: Iterable[str], level: float, model: PrivacyModel = ANONYMITY
     ) -> tuple[Ints, Levels]:
-        """The same rows, with the levels of their groups."""
+        """Rows, counted from 0, that must be suppressed for a level, and their groups' levels.
+
+        There are none for l = 0.
+        """
         if level != 0 or model.measure == "t":  # a group can have l = 0, so an answer can be 0
             level = model.check_level(level)
         return self._levels_below(subset, min(level, self.rows + 1) * model.sign, model)

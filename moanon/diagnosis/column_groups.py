@@ -270,7 +270,7 @@ class _Rater:
         if not table.sensitive:
             raise ConfigError(f"{model.symbol} needs a sensitive column: name one, or ask about k")
         self._model, self._c = model, model.c_fraction
-        self._need = np.array([name == model.kernel_model for name in MODELS])
+        self._need = np.array([name == model.registered.models[0] for name in MODELS])
         self._columns = [_list_values(column, table, model) for column in table.sensitive]
         self._goodness = np.zeros((len(MODELS), len(table.counts)))
 

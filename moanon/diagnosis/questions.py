@@ -150,11 +150,6 @@ class PrivacyModel:
         return self.registered.range.whole
 
     @property
-    def kernel_model(self) -> str:
-        """Name in `moanon.kernels.models.MODELS`; k has none, it is the size."""
-        return self.registered.models[0]
-
-    @property
     def symbol(self) -> str:
         """The letter of the papers."""
         return _SYMBOL[self.measure]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,23 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from moanon.cli.application import NO, app
-from moanon.cli.options import (
-    CsvDelimiterOption,
-    argument,
-    flag,
-    given,
-    grouped,
-    number_in,
-)
+from moanon.cli.application import NO, app, argument, flag, given, grouped
+from moanon.cli.options import CsvDelimiterOption, number_in
 from moanon.cli.printing import on_one_line, print_json, show
-from moanon.errors import OutputError, QuestionError
+from moanon.errors import ConfigError, OutputError
 
 if TYPE_CHECKING:
-    from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel, SetsProgress
-
-#: Seconds between two refreshes of the bar, and between two lines where there is no terminal.
-_REFRESH, _LINE_EVERY = 0.1, 5.0
+    from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel
 
 
 @dataclass(frozen=True)
@@ -82,14 +70,14 @@ class _Asked:
         levels: dict[Letter, float | None] = {"k": self.k, "l": self.ell, "t": self.t}
         named = [name for name, level in levels.items() if level is not None]
         if len(named) > 1:
-            raise QuestionError(
+            raise ConfigError(
                 f"one of k, l and t can be asked about at a time. Got {' and '.join(named)}"
             )
         letter, rule = choose_rule(named[0] if named else None, self.rule)
         if self.c is not None and rule != "recursive":
-            raise QuestionError("--c goes with --rule recursive only")
+            raise ConfigError("--c goes with --rule recursive only")
         if (self.hierarchy is not None) != (rule == "tree"):
-            raise QuestionError("--rule tree and --hierarchy go together")
+            raise ConfigError("--rule tree and --hierarchy go together")
         tree = None
         if self.hierarchy is not None:
             embedded = self.hierarchy in datasets.hierarchy_names()
@@ -104,7 +92,7 @@ class _Asked:
             return "ask" if self.delta else None
         share = number_in(self.delta)
         if share is None:
-            raise QuestionError(
+            raise ConfigError(
                 f"delta must be a share in [0, 1), or the word ask. Got {self.delta!r}"
             )
         return share
@@ -112,7 +100,7 @@ class _Asked:
     def form(self) -> Form | None:
         """How the level is meant."""
         if self.at_least and self.at_most:
-            raise QuestionError("--at-least and --at-most contradict each other")
+            raise ConfigError("--at-least and --at-most contradict each other")
         return "at least" if self.at_least else "at most" if self.at_most else None
 
 
@@ -130,7 +118,7 @@ class _Files:
     def check(self, subset: tuple[str, ...] | None) -> None:
         """Refuse what could not be written, before anything is read."""
         if self.list_rows is not None and subset is None:
-            raise QuestionError(
+            raise ConfigError(
                 "--list-rows needs --subset: rows are in the way on one set of columns"
             )
         if self.plot is None:
@@ -204,6 +192,7 @@ def diagnose(
     answer is no.
     """  # noqa: D301 (the backspace keeps the lines of the table apart)
     from moanon.diagnosis import Diagnosis, Findings, look_over, usual_size
+    from moanon.progress import on_part, show_progress
 
     model, level = asked.model()
     subset = _names("--subset", asked.subset)
@@ -224,7 +213,7 @@ def diagnose(
     inputs = (*diagnosis.files, *([] if asked.hierarchy is None else [Path(asked.hierarchy)]))
     lines = []
     with files.staged(inputs) as staged:
-        with _progress(quiet=quiet) as progress:
+        with show_progress("diagnose", quiet=quiet) as display:
             answer = diagnosis.ask(
                 subset=subset,
                 level=level,
@@ -233,7 +222,7 @@ def diagnose(
                 model=model,
                 question=asked.question,
                 largest=largest,
-                progress=progress,
+                progress=on_part(None if display is None else display.step, "sets of columns"),
             )
         if (target := files.list_rows) is not None:
             lines.append(_list_rows(diagnosis, answer, staged[target], target))
@@ -259,7 +248,7 @@ def _names(option: str, texts: Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     names = [name for row in csv.reader(texts, skipinitialspace=True) for name in row]
     if not names or not all(names):
-        raise QuestionError(f"{option} holds an empty name. Got {', '.join(texts)!r}")
+        raise ConfigError(f"{option} holds an empty name. Got {', '.join(texts)!r}")
     return tuple(names)
 
 
@@ -271,67 +260,17 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
     assert isinstance(answer, SubsetAnswer)
     assert asked.subset is not None
     if asked.level is None and asked.delta is None:
-        raise QuestionError("--list-rows needs a level to be reached, or --delta")
+        raise ConfigError("--list-rows needs a level to be reached, or --delta")
     if asked.asks_delta and not asked.is_protective:
         form = asked.form.replace(" ", "-")
-        raise QuestionError(
+        raise ConfigError(
             f"--list-rows lists rows that go; with --{form} and --delta ask the answer is how many "
             "can, whichever they are"
         )
-    rows, levels = diagnosis.levels_in_the_way(asked.subset, answer.listed_level, asked.model)
+    rows, levels = diagnosis.rows_in_the_way(asked.subset, answer.listed_level, asked.model)
     with place.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         measure = asked.model.measure
         writer.writerow(["row", "group_size" if measure == "k" else measure])
         writer.writerows(zip((rows + 1).tolist(), levels.tolist(), strict=True))
     return f"Wrote {name}: {len(rows):,} row numbers; 1 is the first row of the table"
-
-
-# -- progress --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
-    """Show how many sets are decided: a bar in a terminal, a line every few seconds elsewhere."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield _at_most_every(_REFRESH, show)
-    else:
-
-        def show_line(decided: int, sets: int) -> None:
-            typer.echo(f"{decided:,} of {sets:,} sets of columns decided", err=True)
-
-        yield _at_most_every(_LINE_EVERY, show_line)
-
-
-def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
-    due = time.monotonic() + seconds
-
-    def shown(decided: int, sets: int) -> None:
-        nonlocal due
-        if time.monotonic() >= due:
-            due = time.monotonic() + seconds
-            show(decided, sets)
-
-    return shown
-
-
-@contextmanager
-def _bar() -> Iterator[SetsProgress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    text, shown = TextColumn("sets of columns"), TextColumn("{task.fields[shown]}")
-    columns = (text, BarColumn(), shown, TimeRemainingColumn())
-    # Refreshed by hand: a thread that does it would compete with the search.
-    screen = Console(file=sys.stderr)
-    with Progress(*columns, console=screen, auto_refresh=False, transient=True) as bars:
-        task = bars.add_task("", total=None, shown="")
-
-        def show(decided: int, sets: int) -> None:
-            bars.update(task, total=sets, completed=decided, shown=f"{decided:,} of {sets:,}")
-            bars.refresh()
-
-        yield show

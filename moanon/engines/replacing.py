@@ -2,8 +2,8 @@
 
 A name has many spellings (``t``, ``public.t``, ``T``), and a view or a query may read a table that
 it does not name. So texts are never compared: the database's own catalogue says what a name means.
-A table is replaced only if the catalogue shows that the source does not read it: a plain table reads
-itself alone, and what views and queries read is known in PostgreSQL only. It is replaced in one
+A table is replaced only if the catalogue shows that the source does not read it. A plain table
+reads itself alone; what views and queries read, only PostgreSQL knows. It is replaced in one
 transaction with the new one where there are such; where there are none, the old one is moved aside
 and comes back if anything fails.
 """

@@ -275,7 +275,7 @@ def test_a_table_of_which_no_column_is_shown_is_not_replaced(
     if is_view:
         place.run(f"CREATE VIEW study AS {query}")
     release = release_of(place, **({"table": "study"} if is_view else {"query": query}))
-    with pytest.raises(OutputError, match="'consent' is the table that is read|not replaced"):
+    with pytest.raises(OutputError, match=r"'consent' is the table that is read|not replaced"):
         release.write_table("consent", force=True)
     assert place.rows("SELECT * FROM consent") == [("f",), ("m",)]
     assert place.leftovers() == []

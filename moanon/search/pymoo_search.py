@@ -61,24 +61,18 @@ _NEIGHBOURS = 20
 
 
 class PymooSearch(GenomeSearch):
-    """A search by an algorithm of pymoo, one generation at a time; no genome is evaluated twice.
+    """A search by an algorithm of pymoo itself, with settings as a configuration names them.
 
     Parameters
     ----------
-    problem : AnonymizationProblem
-    algorithm : str
-        Its name in the register.
     population : int
         Genomes kept, and evaluated in each generation. MOEA/D has one for each reference direction,
         perhaps some fewer.
-    seed : int
-    crossover, mutation : float
-        Rates; see `LunacekCrossover` and `ValidMutation`.
+    crossover, mutation, tree_crossover
+        As of `LunacekCrossover` and `ValidMutation`.
     moves : bool
         Whether mutation moves trees and shifts boundaries instead of D's flips of bits. The first
         population then has full-domain genomes, too.
-    tree_crossover : {"common", "ends"}
-        Where tree columns are crossed; see `LunacekCrossover`.
     front_of : {"archive", "population"}
         Whether the front is made of all that was evaluated, or, as D has it, of the last
         population alone. The latter wants a problem without steps: D's rule arrives at one solution
@@ -86,8 +80,6 @@ class PymooSearch(GenomeSearch):
     partitions : int, optional
         Into how many parts reference directions divide each objective; by default into as many as
         the population allows.
-    room : int
-        Most solutions the archive holds.
     """
 
     def __init__(
@@ -279,13 +271,8 @@ def front_from_result(result: Any, cap: int = 2_000) -> Front:
     """Make the front of what pymoo's ``minimize`` has returned for an `AnonymizationProblem`.
 
     Every genome of the last population is measured once more, at every step of its staircase, and
-    so is every one of pymoo's archive, where the algorithm was given one.
-
-    Parameters
-    ----------
-    result : pymoo.core.result.Result
-    cap : int
-        Most solutions of the front.
+    so is every one of pymoo's archive, where the algorithm was given one. The front has at most
+    `cap` solutions.
 
     Raises
     ------

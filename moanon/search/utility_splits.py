@@ -54,8 +54,13 @@ class _Split:
     parts: int
 
 
-class UtilitySplits:
-    """Splits the table of a problem so that large populations lose little."""
+def split_by_utility(instance: Instance, target: Suppression) -> Ints:
+    """Split a table for a target so that large populations lose little; the group of each cell."""
+    return _Splits(instance).split(target)
+
+
+class _Splits:
+    """Splits a table."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -64,7 +69,6 @@ class UtilitySplits:
         self._domains = list(instance.layout.domains.values())
 
     def split(self, target: Suppression) -> Ints:
-        """Split the table for a target; return the group of each cell."""
         rule = group_rule(target, self.instance.cells.rows)
         check = make_group_check(rule, self.instance.plan, self.instance.listed_values)
         state = _Estimates(self.instance)

@@ -208,13 +208,9 @@ class LocalSearch(Search):
             values = objective_matrix(scores, self.problem.objectives)
             self.archive.add(Points(values, _FIRST, _NO_THRESHOLDS), group[None])
 
-    @classmethod
+    @staticmethod
     def front_of(
-        cls,
-        problem: AnonymizationProblem,
-        archive: Archive,
-        cap: int,
-        on_part: OnPart | None = None,
+        problem: AnonymizationProblem, archive: Archive, cap: int, on_part: OnPart | None = None
     ) -> Front:
         if not len(archive):
             raise InfeasibleError("no local recoding that was found meets the constraints")

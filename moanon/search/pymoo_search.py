@@ -24,7 +24,7 @@ import numpy as np
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 
-from moanon.arrays import Bits, Floats, Ints, State
+from moanon.arrays import Bits, Floats, Ints, State, Values, part_of, prefixed
 from moanon.errors import SearchError
 from moanon.front import Front
 from moanon.search.algorithms import SearchSettings, check_fit, largest_partitions
@@ -56,6 +56,8 @@ _DIRECTED = frozenset({"nsga3", "unsga3", "moead"})
 _FOREIGN = (
     "the saved state belongs to another search: another algorithm, other settings or another table"
 )
+#: What is saved of each genome.
+_PARTS = ("values", "missed", "thresholds")
 #: How many weight vectors are neighbours of each in MOEA/D, as pymoo has it.
 _NEIGHBOURS = 20
 
@@ -107,8 +109,8 @@ class PymooSearch(GenomeSearch):
         # D's crowding is that of plain objectives; the others weigh sizes by their logarithm.
         self._sight = problem if algorithm == "nsga2" else problem.scaled()
         self._sizes: list[int] = []  # genomes that were told, generation by generation
-        self._told: list[_Batch] = []
-        self._place: dict[bytes, tuple[int, int]] = {}  # batch and row of each genome
+        #: Packed genomes with their objectives, constraints and thresholds.
+        self._told: dict[bytes, tuple[Floats, Floats, Ints]] = {}
         chosen = [moves, tree_crossover, front_of, partitions]
         self._settings = json.dumps([algorithm, population, seed, crossover, mutation, *chosen])
         operators: dict[str, Any] = {
@@ -182,7 +184,7 @@ class PymooSearch(GenomeSearch):
             return
         values, missed, points = self.problem.measured(new)
         thresholds = points.thresholds if self._is_plain else np.zeros((len(new), 0), np.int64)
-        self._remember((self.problem.layout.pack(new), values, missed, thresholds))
+        self._remember(self.problem.layout.pack(new), values, missed, thresholds)
         if not self._is_plain:
             self.archive.add(points, new)
 
@@ -198,25 +200,17 @@ class PymooSearch(GenomeSearch):
         if self._is_plain:
             self._take_population()
 
-    def _remember(self, batch: _Batch) -> None:
-        for row, key in enumerate(_keys(batch[0])):
-            self._place[key] = len(self._told), row
-        self._told.append(batch)
+    def _remember(self, packed: Bits, *parts: Values) -> None:
+        for genome, *row in zip(packed, *parts, strict=True):
+            self._told[genome.tobytes()] = (row[0], row[1], row[2])
 
     def _known(self, genomes: Bits) -> tuple[Floats, Floats, Ints]:
         """Objectives, constraints and thresholds of genomes that were evaluated."""
         try:
-            places = [self._place[key] for key in _keys(self.problem.layout.pack(genomes))]
+            rows = [self._told[each.tobytes()] for each in self.problem.layout.pack(genomes)]
         except KeyError:
             raise SearchError(_FOREIGN) from None
-        batches = {batch for batch, _ in places}
-        if len(batches) == 1:  # as those of a generation without repetitions are
-            rows = [row for _, row in places]
-            _, values, missed, thresholds = self._told[batches.pop()]
-            return values[rows], missed[rows], thresholds[rows]
-        values, missed, thresholds = (
-            np.array([self._told[batch][part][row] for batch, row in places]) for part in (1, 2, 3)
-        )
+        values, missed, thresholds = (np.array(part) for part in zip(*rows, strict=True))
         return values, missed, thresholds
 
     def _take_population(self) -> None:
@@ -229,21 +223,22 @@ class PymooSearch(GenomeSearch):
     # -- what is saved ---------------------------------------------------------------------------
 
     def state(self) -> State:
-        width = self.problem.layout.packed_bytes
-        shapes = (width, self.problem.n_obj, self.problem.n_ieq_constr, 2 if self._is_plain else 0)
-        kinds = (np.uint8, np.float64, np.float64, np.int64)
-        told = [
-            np.concatenate([np.zeros((0, shape), kind), *(batch[part] for batch in self._told)])
-            for part, (shape, kind) in enumerate(zip(shapes, kinds, strict=True))
-        ]
-        return self.archive.state() | {
-            "told.genomes": told[0],
-            "told.values": told[1],
-            "told.missed": told[2],
-            "told.thresholds": told[3],
-            "sizes": np.array(self._sizes, dtype=np.int64),
-            "settings": np.frombuffer(self._settings.encode(), dtype=np.uint8),
-        }
+        packed = np.frombuffer(b"".join(self._told), dtype=np.uint8)
+        shape = len(self._told), self.problem.layout.packed_bytes
+        told: State = {"genomes": packed.reshape(shape)}
+        widths = (self.problem.n_obj, self.problem.n_ieq_constr, 2 if self._is_plain else 0)
+        for part, name in enumerate(_PARTS):
+            kind = np.int64 if name == "thresholds" else np.float64
+            rows = np.array([row[part] for row in self._told.values()], dtype=kind)
+            told[name] = rows.reshape(len(rows), widths[part])
+        return (
+            self.archive.state()
+            | prefixed("told.", told)
+            | {
+                "sizes": np.array(self._sizes, dtype=np.int64),
+                "settings": np.frombuffer(self._settings.encode(), dtype=np.uint8),
+            }
+        )
 
     def restore(self, state: State) -> None:
         own = self.state()
@@ -253,18 +248,13 @@ class PymooSearch(GenomeSearch):
         if not same or state["settings"].tobytes() != self._settings.encode():
             raise SearchError(_FOREIGN)
         self.archive.restore(state)
-        parts = ("told.genomes", "told.values", "told.missed", "told.thresholds")
-        packed, values, missed, thresholds = (state[name] for name in parts)
-        self._remember((packed, values, missed, thresholds))
+        told = part_of(state, "told.")
+        self._remember(told["genomes"], *(told[name] for name in _PARTS))
         for size in state["sizes"].tolist():
             self.generation += 1
             asked = self._ask(size)
             if asked is not None:
                 self._tell(asked)
-
-
-#: Packed genomes with their objectives, constraints and thresholds, one row each.
-_Batch = tuple[Bits, Floats, Floats, Ints]
 
 
 def front_from_result(result: Any, cap: int = 2_000) -> Front:
@@ -292,10 +282,6 @@ def front_from_result(result: Any, cap: int = 2_000) -> Front:
     archive.add(problem.points(genomes), genomes)
     archive.sort()
     return front_of(problem, archive, cap)
-
-
-def _keys(packed: Bits) -> list[bytes]:
-    return [row.tobytes() for row in packed]
 
 
 def _directions(objectives: int, population: int, partitions: int | None) -> Floats:

@@ -194,25 +194,10 @@ class Search(ABC):
 
     # -- what it has found -------------------------------------------------------------------------
 
-    @classmethod
-    def front_of(
-        cls,
-        problem: AnonymizationProblem,
-        archive: Archive,
-        cap: int,
-        on_part: OnPart | None = None,
-    ) -> Front:
-        """Make the front of an archive: at most `cap` solutions, measured once more.
-
-        Raises
-        ------
-        InfeasibleError
-            If nothing meets the constraints.
-        """
-        return front_of(problem, archive, cap, on_part)
+    front_of = staticmethod(front_of)
 
     def front(self, cap: int, on_part: OnPart | None = None) -> Front:
-        """Make the front of what it has found so far; see `front_of`."""
+        """Make the front of what it has found so far."""
         return self.front_of(self.problem, self.archive, cap, on_part)
 
 

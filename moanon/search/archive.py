@@ -163,14 +163,8 @@ def front_of(
 ) -> Front:
     """Make the front of what a search has found: at most `cap` solutions, measured once more.
 
-    `on_part` is called with how many of them are measured.
-
-    Raises
-    ------
-    InfeasibleError
-        If nothing meets the constraints.
-    SearchError
-        If a solution does not measure as the search saw it.
+    `on_part` is called with how many of them are measured. A solution that does not measure as the
+    search saw it is an error.
     """
     if not archive.is_feasible:
         raise InfeasibleError(

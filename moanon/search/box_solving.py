@@ -90,13 +90,7 @@ class Effort:
 
 
 def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
-    """All rows as one group.
-
-    Raises
-    ------
-    ImpossibleError
-        If even that does not meet the constraints, and nothing may be suppressed.
-    """
+    """All rows as one group; impossible if that fails constraints and nothing may be suppressed."""
     everything = Grouping.of_boxes(
         instance,
         np.zeros(len(instance.cells), dtype=np.int64),
@@ -481,13 +475,7 @@ def grouping_of(place: Workplace, group: Ints) -> Grouping:
 
 
 def solve_target(instance: Instance, target: Suppression) -> Grouping:
-    """Solve one target alone: groups that meet its constraints, within its limit of suppression.
-
-    Raises
-    ------
-    InfeasibleError
-        If even all rows together are no group, and what is found by suppressing some is none.
-    """
+    """Solve one target alone: groups that meet its constraints, within its limit of suppression."""
     whole_table(instance, target)
     place = Workplace.of(instance)
     (group,) = solve(place, [target], None)

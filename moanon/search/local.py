@@ -279,13 +279,7 @@ class _CellGroups:
         return {"bytes": np.frombuffer(text, dtype=np.uint8), "lengths": lengths}
 
     def loaded(self, state: State) -> Values:
-        """Packed groups from what `saved` made of them.
-
-        Raises
-        ------
-        SearchError
-            If they were not sealed, or not with this table.
-        """
+        """Packed groups from what `saved` made of them with this table."""
         try:
             text = unseal(self._instance.key, state["bytes"].tobytes(), b"checkpoint")
         except ValueError:

@@ -24,11 +24,12 @@ import numpy as np
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 
-from moanon.arrays import Bits, Floats, Ints, State, Values, part_of, prefixed
+from moanon.arrays import Bits, Floats, Ints, State, Values
 from moanon.errors import SearchError
 from moanon.front import Front
 from moanon.search.algorithms import SearchSettings, check_fit, largest_partitions
 from moanon.search.archive import Archive, front_of
+from moanon.search.checkpoint import part_of, prefixed
 from moanon.search.operators import (
     ATTEMPTS,
     SEED_SHARE,

@@ -30,34 +30,20 @@ from moanon.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class CellReading:
-    """How the cells of a source become values; made by `of`.
+    """How the cells of a source become values; made by `of`."""
 
-    Attributes
-    ----------
-    tokens : frozenset of str
-        Texts that mean "no value".
-    normalize : bool
-        Whether texts that look the same are one value. What that is called depends on the text
-        alone and never on the rows that have it, or a release would tell something of rows that
-        are not in it: the spelling that was declared for the column, or else `folded`.
-    spellings : mapping of str to (mapping or None)
-        Declared spellings by what `folded` makes of them, column by column; None for columns of
-        numbers and dates, whose texts stay as they are but for what is invisible around them.
-    """
-
-    tokens: frozenset[str]
+    tokens: frozenset[str]  # texts that mean "no value"
+    #: Whether texts that look the same are one value. What that is called depends on the text alone
+    #: and never on the rows that have it, or a release would say something of rows that are not in
+    #: it: the spelling that was declared for the column, or else `folded`.
     normalize: bool
+    #: Declared spellings by what `folded` makes of them, column by column; None for columns of
+    #: numbers and dates, whose texts stay as they are but for what is invisible around them.
     spellings: Mapping[str, Mapping[str, str] | None]
 
     @classmethod
     def of(cls, tokens: Sequence[str], form: FileForm) -> CellReading:
-        """Check what is said of a source.
-
-        Raises
-        ------
-        DataError
-            If tokens are no texts, or declared spellings look the same.
-        """
+        """Check what is said of a source: tokens must be texts, and spellings look different."""
         declared = form.spellings if form.normalize else {}
         spellings = {name: _by_look(name, texts) for name, texts in declared.items()}
         return cls(checked_tokens(tokens), form.normalize, spellings)
@@ -210,17 +196,6 @@ _YEARS = re.compile("%([Yy]|G|c|x|D)")
 class Notation:
     """How the numbers and dates of a column are written.
 
-    Attributes
-    ----------
-    decimal : str
-        What stands before the fraction of a number.
-    thousands : str
-        What stands between groups of three digits; nothing if empty.
-    unit : str
-        What may stand before or after a number, such as ``€`` or ``kg``.
-    format : str or None
-        How a date is written, in the letters of ``strptime``; by default as ISO 8601 has it.
-
     Examples
     --------
     >>> Notation(decimal=",", thousands=".", unit="€").plain_number("-1.234,50 €")
@@ -229,10 +204,10 @@ class Notation:
     '2020-01-31'
     """
 
-    decimal: str = "."
-    thousands: str = ""
-    unit: str = ""
-    format: str | None = None
+    decimal: str = "."  # what stands before the fraction of a number
+    thousands: str = ""  # what stands between groups of three digits; nothing if empty
+    unit: str = ""  # what may stand before or after a number, such as € or kg
+    format: str | None = None  # of dates, in the letters of strptime; None: as ISO 8601 has it
 
     def check(self, column: str) -> None:
         """Refuse signs that are the same, and a format without a year."""

@@ -56,37 +56,23 @@ class FormKeys(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class FileForm:
-    """What is known of files before they are read.
+    """What is known of files before they are read."""
 
-    Attributes
-    ----------
-    delimiter : str or None
-        Of CSV files: one character. By default the one of ``, ; tab |`` that splits the first line
-        most.
-    encoding : str
-        Of CSV files.
-    sheet : str or None
-        Of Excel files; by default their only one.
-    header : bool, "numbered" or tuple of str
-        Of CSV and Excel files: whether the first line names the columns. If it does not, they are
-        called c1, c2, … or as is said here. ``numbered``: it does, but a name that was there before
-        gets a number (``age``, ``age.2``), and a column without one is called by its place.
-    trim : bool
-        Of CSV files: whether blanks around cells are no part of them.
-    normalize : bool
-        Of any source: whether texts are one value that differ only in white space, invisible
-        characters, Unicode form or case; see `moanon.data.cell_reading.CellReading`.
-    spellings : mapping of str to (sequence of str or None)
-        How such values are written, column by column; None for columns of numbers and dates. Where
-        nothing is said they are written without upper case.
-    """
-
+    #: Of CSV files: one character. By default the one of ``, ; tab |`` that splits the first line
+    #: most.
     delimiter: str | None = None
-    encoding: str = DEFAULT_ENCODING
-    sheet: str | None = None
+    encoding: str = DEFAULT_ENCODING  # of CSV files
+    sheet: str | None = None  # of Excel files; by default their only one
+    #: Of CSV and Excel files: whether the first line names the columns. If it does not, they are
+    #: called c1, c2, … or as is said here. ``numbered``: it does, but a name that was there before
+    #: gets a number (``age``, ``age.2``), and a column without one is called by its place.
     header: Header = True
-    trim: bool = False
+    trim: bool = False  # of CSV files: whether blanks around cells are no part of them
+    #: Of any source: whether texts are one value that differ only in white space, invisible
+    #: characters, Unicode form or case; see `moanon.data.cell_reading.CellReading`.
     normalize: bool = False
+    #: How such values are written, column by column; None for columns of numbers and dates. Where
+    #: nothing is said they are written without upper case.
     spellings: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -432,11 +432,6 @@ def rewrite(
 
     Given are its columns, the names of all that there were, its rows without the header, and the
     characters of its longest line.
-
-    Raises
-    ------
-    DataError
-        What the strict reader finds wrong, or if there is no room for the file.
     """
     try:
         with place.open("w", encoding="utf-8", newline="") as stream:

@@ -72,30 +72,17 @@ _LOOKED_AT = 1_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Source(Outlined):
-    """Rows without roles.
+    """Rows without roles."""
 
-    Attributes
-    ----------
-    name : str
-        Path, glob, ``DataFrame`` or the name the caller gave.
-    store : RowStore
-        The rows.
-    digest : str
-        SHA-256 in hex. One file: of its bytes. Several: of the lines ``<sha256>  <relative name>``
-        in reading order. A frame: of the names, texts and missing marks of the columns read,
-        whatever its index, its memory layout and the missing tokens. A database: of counts, see
-        the module.
-    unread : tuple of str
-        Columns of the source that were not asked for, in file order.
-    files : tuple of Path
-        The files that were read, absolute and with links followed, so that nobody replaces them by
-        mistake, from whatever folder; none for a frame.
-    """
-
-    name: str
+    name: str  # path, glob, ``DataFrame`` or the name the caller gave
     store: RowStore
+    #: SHA-256 in hex. One file: of its bytes. Several: of the lines ``<sha256>  <relative name>``
+    #: in reading order. A frame: of the names, texts and missing marks of the columns read,
+    #: whatever its index, memory layout and missing tokens. A database: of counts, see the module.
     digest: str
-    unread: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()  # columns that were not asked for, in file order
+    #: The files that were read, absolute and with links followed, so that nobody replaces them by
+    #: mistake, from whatever folder.
     files: tuple[Path, ...] = ()
 
     @property

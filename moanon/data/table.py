@@ -39,43 +39,25 @@ _COUNTED = (Role.QUASI, Role.SENSITIVE)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table(Outlined):
-    """Declared columns, ready to be generalized.
+    """Declared columns, ready to be generalized."""
 
-    Attributes
-    ----------
-    source, digest : str
-        What was read, and its SHA-256; of a database that of counts, see `moanon.data.source`.
-    roles : mapping of str to Role
-        The declared columns, in file order.
-    columns : mapping of str to Profile
-        The same columns. Under the policies ``drop`` and ``error`` the quasi-identifying and
-        sensitive ones have no missing value; under ``category`` code -1 stays, and the column's
-        domain gives it a base value of its own.
-    store : RowStore
-        Where its rows are.
-    rows, rows_in, rows_dropped : int
-        Rows here, rows read, rows dropped for a missing value: ``rows_in = rows + rows_dropped``.
-    undeclared : tuple of str
-        Columns of the source without a role. They are never released.
-    files : tuple of Path
-        The files that were read, absolute; a release must not replace them. None for a frame.
-    encoding : str
-        Of files that are text.
-    """
-
-    source: str
-    digest: str
-    roles: Mapping[str, Role]
-    store: RowStore
-    rows_in: int
-    rows_dropped: int
-    undeclared: tuple[str, ...]
-    files: tuple[Path, ...] = ()
-    encoding: str = DEFAULT_ENCODING
+    source: str  # what was read
+    digest: str  # its SHA-256; of a database that of counts, see `moanon.data.source`
+    roles: Mapping[str, Role]  # the declared columns, in file order
+    store: RowStore  # where its rows are
+    rows_in: int  # rows that were read: those here and those that were dropped
+    rows_dropped: int  # for a missing value
+    undeclared: tuple[str, ...]  # columns of the source without a role, which are never released
+    files: tuple[Path, ...] = ()  # that were read, absolute; a release must not replace them
+    encoding: str = DEFAULT_ENCODING  # of files that are text
 
     @property
     def columns(self) -> Mapping[str, Profile]:
-        """Profiles of the declared columns."""
+        """Profiles of the declared columns.
+
+        Under the policies ``drop`` and ``error`` the quasi-identifying and sensitive ones have no
+        missing value; under ``category`` the column's domain gives it a base value of its own.
+        """
         return self.store.columns
 
     @property

@@ -55,12 +55,8 @@ class _Database:
     """A DuckDB that all tables of this process share which may hold as much memory.
 
     To begin one takes longer than to count a small table. It spills to a folder of its own, which
-    goes with the process.
-
-    Attributes
-    ----------
-    lock : RLock
-        Whoever sets how many threads there are holds it: that is one number for all tables.
+    goes with the process. Whoever sets how many threads there are holds the `lock`: that is one
+    number for all tables.
     """
 
     def __init__(self, memory: str) -> None:
@@ -101,15 +97,10 @@ def _database(memory: str) -> _Database:
 
 
 class DuckSession:
-    """A connection with temporary tables of its own, for one table.
+    """A connection with temporary tables of its own, for one table, which messages call `source`.
 
-    Parameters
-    ----------
-    source : str
-        What messages call the table.
-    memory : str or None
-        How much DuckDB may hold before it spills, such as ``2GB``; all tables together that are
-        opened with as much.
+    Before it spills, DuckDB may hold as much `memory` (``2GB``) for all tables together that are
+    opened with as much.
     """
 
     def __init__(self, source: str, memory: str | None = None) -> None:
@@ -201,9 +192,8 @@ class DuckSession:
 
     def one(self, sql: str) -> Any:
         """Run a query of one value; errors are those of DuckDB."""
-        ((found,),) = self.database.execute(
-            sql
-        ).fetchall()  # all of it: the rest would be in the way
+        # All of it: the rest would be in the way.
+        ((found,),) = self.database.execute(sql).fetchall()
         return found
 
     def new_name(self, kind: str) -> str:
@@ -356,21 +346,11 @@ def copy_rows(
 ) -> str:
     """SQL that writes labelled rows into a file, in the order that was asked for.
 
-    Parameters
-    ----------
-    rows : str
-        Where rows come from; ``r`` in what follows.
-    cells, types : sequence of str
-        Texts of the released columns in SQL, in the order of ``labelling.columns``, spelled for a
-        line of CSV if there is a `spell`; and their types in Parquet.
-    labelling, path, spell
-        As for `moanon.data.rows.RowStore.write`.
-    joins : str
-        What else cells need, and which rows there are.
-    order_by : str
-        What sorts rows that are not shuffled and have no order of their own.
-    is_large : bool
-        Whether rows may lose their order on the way through joins.
+    Rows come from `rows`, called ``r`` in `joins`, which have what else cells need, and which rows
+    there are. `cells` are texts of the released columns in SQL, spelled for a line of CSV if there
+    is a `spell`, and `types` theirs in Parquet. What sorts rows that are not shuffled and have no
+    order of their own is `order_by`; where it `is_large`, rows may lose their order on the way
+    through joins. The others are as for `moanon.data.rows.RowStore.write`.
     """
     names, shuffle = labelling.columns.values(), labelling.shuffle
     header, columns = ",".join(map(spell, names)) if spell else "", {}
@@ -397,19 +377,8 @@ def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str,
 
     They are sorted by a digest of the seed and their line of a CSV file; lines that are the same
     are numbered. So the same rows have the same order wherever they come from, and neither a line
-    number nor the seed says where a row stood in the source.
-
-    Parameters
-    ----------
-    line : str
-        A row as a line of a CSV file.
-    rows : str
-        Where its cells come from: everything from FROM on.
-    seed : int
-    header : str
-        What lines are called, where nothing else is selected.
-    columns : mapping of str to str
-        What is selected instead, by names.
+    number nor the seed says where a row stood in the source. Cells come from `rows`, everything
+    from FROM on. Selected are `columns` by their names or, without any, lines under `header`.
     """
     cells = "".join(f"{cell} AS cell{i}, " for i, cell in enumerate(columns.values()))
     names = [f"cell{i} AS {quoted(name)}" for i, name in enumerate(columns)]
@@ -461,13 +430,7 @@ def _in_parts(path: Path) -> str:
 
 
 class TupleKeys:
-    """Tuples of codes as one number each, or as few as their sizes allow.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        One more than the largest code of each column.
-    """
+    """Tuples of codes as one number each, or as few as sizes (largest code + 1) allow."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._parts: list[list[int]] = [[]]

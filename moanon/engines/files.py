@@ -185,14 +185,10 @@ class RowsInFiles(RowsElsewhere):
 
 
 class JoinedCodes:
-    """Joins that bring the codes of values to rows, and tell rows that are left out.
+    """Joins that bring the codes of values to rows, and know rows that are left out.
 
-    Attributes
-    ----------
-    tables : list of str
-        What is joined, to be dropped afterwards.
-    joins, where, outside : str
-        SQL: the joins; which rows there are; which of them hold values that have no place.
+    In SQL: `joins`, with `tables` to be dropped afterwards; `where`, which rows there are;
+    `outside`, which of them hold values that have no place.
     """
 
     def __init__(
@@ -275,16 +271,7 @@ _DIRECT = {
 
 
 class _LabelledRows:
-    """The released rows of files as SQL, for one statement after the other.
-
-    Parameters
-    ----------
-    store : RowsInFiles
-    labelling : Labelling
-        What rows show.
-    spell : function or None
-        How a text is written into a line; None where cells stay apart, in their own types.
-    """
+    """The released rows of files as SQL, for one statement after the other."""
 
     def __init__(
         self, store: RowsInFiles, labelling: Labelling, spell: Callable[[str | None], str] | None

@@ -45,45 +45,21 @@ _HARMLESS = ("BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedRows(Outlined):
-    """Rows that are alike, counted together.
+    """Rows that are alike, counted together."""
 
-    Attributes
-    ----------
-    original, released : mapping of str to array
-        Codes of some columns of the original, and of the file: there the places of values in
-        profiles, -1 being none.
-    starred : array of bool
-        Whether every cell of the file's row is the sign for suppressed ones.
-    rows : array
-        How many there are.
-    first : array
-        The first of them in the file, where rows stand in an order.
-    places : array
-        Where single rows are asked for, so that each is alone: its place in the original. Else 0.
-    """
-
-    original: Mapping[str, Values]
-    released: Mapping[str, Values]
-    starred: Bools
-    rows: Ints
-    first: Ints
-    places: Ints
+    original: Mapping[str, Values]  # codes of some columns of the original
+    released: Mapping[str, Values]  # of the file the places of values in profiles, -1 being none
+    starred: Bools  # whether every cell of the file's row is the sign for suppressed ones
+    rows: Ints  # how many there are
+    first: Ints  # the first of them in the file, where rows stand in an order
+    places: Ints  # where single rows are asked for, the place of each in the original; else 0
 
 
 class PairedFiles:
-    """A released file and its original in one database.
+    """A released file at `path` and its original in one database.
 
-    Parameters
-    ----------
-    path : path
-        The released file.
-    original : RowStore
-    form : FileForm
-        How the file is written.
-    sign : str
-        What every cell of a suppressed row shows.
-    single : bool
-        Whether pairs of rows are looked at one by one, rather than counted.
+    Every cell of a suppressed row shows the `sign`. With `single`, pairs of rows are looked at one
+    by one, rather than counted.
     """
 
     def __init__(

@@ -47,25 +47,11 @@ def write_starter(
     columns: Sequence[str] | None = None,
     **given: Unpack[FormKeys],
 ) -> tuple[Path, dict[str, int]]:
-    """Profile a table and write a configuration for it.
+    """Profile a table and write a configuration for it: given with how many columns have each role.
 
-    Parameters
-    ----------
-    file : str or Path
-        A CSV or Parquet file, a folder or a glob.
-    out : str or Path, optional
-        The configuration, never overwritten. Default: beside the file, with its name and ``.yaml``.
-    columns : sequence of str, optional
-        Those that a release may have. Default: all.
-    **given
-        As for `moanon.engines.open_source`; what is not given is detected.
-
-    Returns
-    -------
-    path : Path
-        What was written.
-    roles : dict of str to int
-        How many columns have each role.
+    `file` is a CSV or Parquet file, a folder or a glob; `out` the configuration, which is never
+    overwritten and by default lies beside the file, with its name and ``.yaml``; `columns` are those
+    that a release may have. What is not `given`, as for `moanon.engines.open_source`, is detected.
     """
     if is_address(os.fspath(file)):
         raise DataError(

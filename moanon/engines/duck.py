@@ -131,23 +131,24 @@ class DuckSession:
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement; what goes wrong is one sentence about the table."""
-        import duckdb
-
-        try:
+        with self._reporting():
             return self.database.execute(sql, list(parameters))
-        except duckdb.Error as error:
-            raise self.failure(error) from None
 
     def fetch(self, sql: str) -> dict[str, Any]:
         """Run a query and give its columns as arrays."""
+        with self._reporting():
+            found = self.database.execute(sql).fetchnumpy()
+        _trim()
+        return found
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
         import duckdb
 
         try:
-            found = self.database.execute(sql).fetchnumpy()
+            yield
         except duckdb.Error as error:
             raise self.failure(error) from None
-        _trim()
-        return found
 
     def give_back(self) -> None:
         """Have DuckDB's threads end and begin anew: each keeps for itself what it has freed.
@@ -183,12 +184,8 @@ class DuckSession:
 
     def value(self, sql: str) -> Any:
         """Run a query of one value."""
-        import duckdb
-
-        try:
+        with self._reporting():
             return self.one(sql)
-        except duckdb.Error as error:
-            raise self.failure(error) from None
 
     def one(self, sql: str) -> Any:
         """Run a query of one value; errors are those of DuckDB."""
@@ -442,6 +439,15 @@ class TupleKeys:
                 span = 1
             self._parts[-1].append(place)
             span *= size
+
+    @classmethod
+    def of_codes(cls, codes: Mapping[str, Ints]) -> TupleKeys:
+        """For codes of columns, as `moanon.data.rows.RowStore` takes them."""
+        return cls([int(code.max(initial=0)) + 1 for code in codes.values()])
+
+    def columns(self, codes: Sequence[str]) -> str:
+        """SQL of all keys, called k0, k1, …, from the SQL of each code."""
+        return ", ".join(f"{key} AS k{i}" for i, key in enumerate(self.expressions(codes)))
 
     def expressions(self, codes: Sequence[str]) -> list[str]:
         """SQL of each key from the SQL of each code."""

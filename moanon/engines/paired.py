@@ -113,15 +113,12 @@ class PairedFiles:
         joined, codes, sizes = self.joined_labels(names)
         rows, number = self.released.relation.of(self.released.relation.header)
         keys = TupleKeys(sizes)
-        columns = ", ".join(f"{e} AS k{i}" for i, e in enumerate(keys.expressions(codes)))
         query = (
-            f"SELECT {columns}, {number} AS rows, 0 AS first, 0 AS origin "
+            f"SELECT {keys.columns(codes)}, {number} AS rows, 0 AS first, 0 AS origin "
             f"FROM {rows} AS r {joined.joins} GROUP BY ALL"
         )
-        try:
+        with joined:
             return self.counted(query, [keys], (), names)
-        finally:
-            self.released.session.drop(joined.tables)
 
     def count_pairs(self, values: Mapping[str, Ints], names: Sequence[str]) -> CountedRows:
         """Count pairs of rows by position: by codes of the original's values, and by the file's.
@@ -135,7 +132,7 @@ class PairedFiles:
         there = [f"{code} AS b{i}" for i, code in enumerate(codes)]
         places = [f"a{i}" for i in range(len(here))] + [f"b{i}" for i in range(len(there))]
         keys = TupleKeys([*(int(code.max(initial=0)) + 1 for code in values.values()), *sizes])
-        columns = ", ".join(f"{e} AS k{i}" for i, e in enumerate(keys.expressions(places)))
+        columns = keys.columns(places)
         counts = "1 AS rows, place AS first, place AS origin"
         if not self.single:
             counts = "count(*) AS rows, min(place) AS first, 0 AS origin"
@@ -147,11 +144,8 @@ class PairedFiles:
             f"FROM {self.released.relation.rows} AS r {right.joins})"
             f"{'' if self.single else ' GROUP BY ALL'}"
         )
-        try:
-            with self.released.session.in_order():
-                return self.counted(query, [keys], tuple(values), names)
-        finally:
-            self.released.session.drop([*left.tables, *right.tables])
+        with left, right, self.released.session.in_order():
+            return self.counted(query, [keys], tuple(values), names)
 
     def by_key(
         self,
@@ -250,7 +244,7 @@ class _KeyedRows:
         both = zip((original, files.released), keys, strict=True)
         # Whole numbers are the same where their texts are, and are compared at half the cost.
         self._are_whole = all(store.relation.type_of(key) in WHOLE for store, key in both)
-        self._here = TupleKeys([int(code.max(initial=0)) + 1 for code in values.values()])
+        self._here = TupleKeys.of_codes(values)
         self._original = self._keep_original(original, keys[0], values)
         self._released = self._keep_released(keys[1], names, signs)
 

@@ -50,8 +50,8 @@ def write_starter(
     """Profile a table and write a configuration for it: given with how many columns have each role.
 
     `file` is a CSV or Parquet file, a folder or a glob; `out` the configuration, which is never
-    overwritten and by default lies beside the file, with its name and ``.yaml``; `columns` are those
-    that a release may have. What is not `given`, as for `moanon.engines.open_source`, is detected.
+    overwritten and by default lies beside the file, with its name and ``.yaml``; `columns` are
+    those that a release may have. What is not `given`, as for `moanon.engines.open_source`, is detected.
     """
     if is_address(os.fspath(file)):
         raise DataError(

@@ -51,7 +51,7 @@ def write_starter(
 
     `file` is a CSV or Parquet file, a folder or a glob; `out` the configuration, which is never
     overwritten and by default lies beside the file, with its name and ``.yaml``; `columns` are
-    those that a release may have. What is not `given`, as for `moanon.engines.open_source`, is detected.
+    those that a release may have. What is not `given`, as for `open_source`, is detected.
     """
     if is_address(os.fspath(file)):
         raise DataError(

@@ -55,12 +55,11 @@ from moanon.output.figure_style import (
     scale_axis,
     title,
 )
-from moanon.search.algorithms import DEFAULT_EVALUATIONS, make_search
+from moanon.search.algorithms import DEFAULT_EVALUATIONS, Stop, make_search
 from moanon.search.archive import front_of
 from moanon.search.local import LocalSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)

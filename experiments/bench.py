@@ -44,12 +44,11 @@ from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.engines import read_table
 from moanon.genome import Instance
-from moanon.kernels.costs import COSTS
-from moanon.kernels.models import MODELS
 from moanon.kernels.population import Mode, PopulationKernel
 from moanon.kernels.selection import GroupRule
 from moanon.kernels.thresholds import WITHIN_LIMIT
-from moanon.measures.scores import Demand, group_rule
+from moanon.measures import MEASURES
+from moanon.measures.evaluate import group_rule
 from moanon.measures.suppression import Suppression
 from moanon.search.operators import Moves
 
@@ -290,12 +289,13 @@ def model_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
     """Subpopulations as in `adult_cases` with occupation sensitive, and models to be measured."""
     instance = adult_instance(sensitive="occupation")
     rows, rule = instance.cells.rows, Suppression("limit", ETA)
+    every = [each for each in MEASURES.values() if each.models or each.costs]
     rules = {
-        "entropy l": group_rule(rule, rows, Demand(models=("entropy",))),
-        "t-closeness": group_rule(rule, rows, Demand(models=("closeness",))),
-        "JS divergence": group_rule(rule, rows, Demand(models=("js",))),
-        "NCP": group_rule(rule, rows, Demand(costs=("certainty",))),
-        "all of them": group_rule(rule, rows, Demand(MODELS, COSTS)),
+        "entropy l": group_rule(rule, rows, [MEASURES["l_entropy"]]),
+        "t-closeness": group_rule(rule, rows, [MEASURES["t_closeness"]]),
+        "JS divergence": group_rule(rule, rows, [MEASURES["t_js"]]),
+        "NCP": group_rule(rule, rows, [MEASURES["ncp"]]),
+        "all of them": group_rule(rule, rows, every),
     }
     rng = np.random.default_rng(1)
     start = instance.layout.sample(population, rng)

@@ -33,6 +33,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.crossover import Crossover
+from search_parameters import read_options, write_tables
+from search_quality import area
 
 from moanon import Config, Hierarchy
 from moanon.arrays import Bools, Ints
@@ -43,8 +45,6 @@ from moanon.search import AnonymizationProblem, LunacekCrossover, ValidMutation,
 from moanon.search.operators import BitDuplicates
 
 REPOSITORY = Path(__file__).parents[1]
-PROBLEMS = ("problem1", "problem2")
-SEEDS = range(1, 6)
 #: As long as the paper's search; and after which generations its front is looked at.
 GENERATIONS, LOOKS = 250, (25, 50, 100, 250)
 MENDED = "anywhere, mended"
@@ -52,29 +52,15 @@ MENDED = "anywhere, mended"
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run, and write tables and the figure."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="two seeds, ten generations")
-    parser.add_argument("--problem", choices=PROBLEMS, action="append", help="default: both")
-    parser.add_argument("--seed", type=int, choices=SEEDS, action="append", help="default: all")
-    parser.add_argument("--out", type=Path, default=REPOSITORY / "results" / "search_claims")
-    options = parser.parse_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / "convergence.csv"
-    found = pd.DataFrame(runs(options))
-    if path.exists():
-        earlier, keys = pd.read_csv(path), ["problem", "seed"]
-        again = earlier.set_index(keys).index.isin(found.set_index(keys).index)
-        found = pd.concat([earlier[~again], found], ignore_index=True)
-    for name, table in (("convergence", found), ("convergence_summary", summary(found))):
-        table.to_csv(options.out / f"{name}.csv", index=False, lineterminator="\n")
+    options = read_options(arguments, __doc__, "two seeds, ten generations")
+    found = write_tables(options.out, "convergence", pd.DataFrame(runs(options)), summary)
     write_figures({"convergence": partial(draw, found)}, options.out, ["png"])
 
 
 def runs(options: argparse.Namespace) -> list[dict[str, Any]]:
     """The area after each generation, for each problem, seed and crossover."""
     rows = []
-    seeds = options.seed or (SEEDS[:2] if options.quick else SEEDS)
-    for problem, seed in product(options.problem or PROBLEMS, seeds):
+    for problem, seed in product(options.problem, options.seed):
         for name, make in CROSSOVERS.items():
             started = time.process_time()
             areas = grow(problem, make(), seed, 10 if options.quick else GENERATIONS)
@@ -110,13 +96,6 @@ def grow(problem: str, crossover: Crossover, seed: int, generations: int) -> lis
         cost = np.append(cost, values[:, 1])
         areas.append(area(privacy, cost))
     return areas
-
-
-def area(privacy: np.ndarray, cost: np.ndarray) -> float:
-    """Area under a front in (ln privacy, 1 - cost), from privacy 1 on."""
-    order = np.argsort(privacy)
-    best = np.minimum.accumulate(cost[order][::-1])[::-1]
-    return float((np.diff(np.log(privacy[order]), prepend=0.0) * (1 - best)).sum())
 
 
 class MendedCrossover(Crossover):  # type: ignore[misc]

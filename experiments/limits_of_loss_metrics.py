@@ -73,12 +73,11 @@ from moanon.output.figure_style import write as write_text
 from moanon.output.studies import plot_telling
 from moanon.recoding import LocalRecodings
 from moanon.release.solution import Anonymization
-from moanon.search.algorithms import make_search
+from moanon.search.algorithms import Stop, make_search
 from moanon.search.archive import front_of
 from moanon.search.box_solving import solve_target
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 CREDIT = ("LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE")

@@ -30,11 +30,11 @@ from moanon.data.domain import IntervalDomain
 from moanon.data.table import Role
 from moanon.engines import read_table
 from moanon.measures.suppression import Suppression
+from moanon.search.algorithms import Stop
 from moanon.search.box_solving import split_greedily
 from moanon.search.local import LocalSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 CELLS = (10**4, 10**5, 10**6)

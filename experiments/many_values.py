@@ -18,11 +18,11 @@ import pandas as pd
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
 from moanon.measures.suppression import Suppression
+from moanon.search.algorithms import Stop
 from moanon.search.archive import front_of
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.search import Stop
 
 ROWS, VALUES, SEED = 100_000, 30_000, 7
 

@@ -151,10 +151,10 @@ def _time_writing(release: Release, path: Path) -> float:
 def _time_search(instance: Instance) -> dict[str, float]:
     """Time 10,000 evaluations of the default search, without what is compiled or loaded."""
     from moanon.measures.suppression import Suppression
+    from moanon.search.algorithms import Stop
     from moanon.search.archive_search import ArchiveSearch
     from moanon.search.problem import AnonymizationProblem
     from moanon.search.running import run_search
-    from moanon.search.search import Stop
 
     problem = AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
     ArchiveSearch.warm_up(problem)

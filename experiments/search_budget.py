@@ -35,8 +35,8 @@ from moanon import Config
 from moanon.experiment.runner import Runner
 from moanon.proofs.front_proof import prove_within_budget
 from moanon.search import archive_search
+from moanon.search.algorithms import Stop
 from moanon.search.running import Outcome, run_search
-from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 HEADER = (

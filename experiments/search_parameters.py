@@ -19,13 +19,13 @@ writes to ``results/search_claims``
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
+from search_quality import area
 
 import moanon
 from moanon import Config, Front
@@ -45,46 +45,45 @@ SEEDS = range(1, 6)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run, and write tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="two seeds, few evaluations")
+    options = read_options(arguments, __doc__, "two seeds, few evaluations")
+    write_tables(options.out, "parameters", pd.DataFrame(list(runs(options))), summary)
+
+
+def read_options(
+    arguments: Sequence[str] | None, about: str | None, quick: str
+) -> argparse.Namespace:
+    """Problems, seeds and a folder of an experiment about a claim."""
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--problem", choices=PROBLEMS, action="append", help="default: both")
     parser.add_argument("--seed", type=int, choices=SEEDS, action="append", help="default: all")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "results" / "search_claims")
     options = parser.parse_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
-    found = with_earlier(pd.DataFrame(list(runs(options))), options.out / "parameters.csv")
-    for name, table in (("parameters", found), ("parameters_summary", summary(found))):
-        table.to_csv(options.out / f"{name}.csv", index=False, lineterminator="\n")
+    options.problem = options.problem or [*PROBLEMS]
+    options.seed = options.seed or (SEEDS[:2] if options.quick else SEEDS)
+    return options
 
 
-def seeds_of(options: argparse.Namespace) -> Sequence[int]:
-    """The seeds that are asked for."""
-    return options.seed or (SEEDS[:2] if options.quick else SEEDS)
-
-
-def with_earlier(new: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """New rows, and those of an earlier table whose problem and seed were not run again."""
-    if not path.exists():
-        return new
-    earlier = pd.read_csv(path)
-    again = earlier.set_index(["problem", "seed"]).index.isin(
-        new.set_index(["problem", "seed"]).index
-    )
-    return pd.concat([earlier[~again], new], ignore_index=True)
-
-
-def area(privacy: np.ndarray, cost: np.ndarray) -> float:
-    """Area under a front in (ln privacy, 1 - cost), from privacy 1 on."""
-    order = np.argsort(privacy)
-    best = np.minimum.accumulate(cost[order][::-1])[::-1]
-    return float((np.diff(np.log(privacy[order]), prepend=0.0) * (1 - best)).sum())
+def write_tables(
+    folder: Path, name: str, found: pd.DataFrame, sum_up: Callable[[pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    """Write rows and their summary, with those of earlier problems and seeds not run again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, keys = folder / f"{name}.csv", ["problem", "seed"]
+    if path.exists():
+        earlier = pd.read_csv(path)
+        again = earlier.set_index(keys).index.isin(found.set_index(keys).index)
+        found = pd.concat([earlier[~again], found], ignore_index=True)
+    for title, table in ((name, found), (f"{name}_summary", sum_up(found))):
+        table.to_csv(folder / f"{title}.csv", index=False, lineterminator="\n")
+    return found
 
 
 def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Run what is asked for, and describe each front."""
     evaluations = 2_000 if options.quick else EVALUATIONS
-    for problem in options.problem or PROBLEMS:
-        for (parameter, value), seed in product(list(settings(problem)), seeds_of(options)):
+    for problem in options.problem:
+        for (parameter, value), seed in product(list(settings(problem)), options.seed):
             front = search(problem, {parameter: value}, seed, evaluations)
             row = {"problem": problem, "parameter": parameter, "value": value, "seed": seed}
             row |= described(front, problem)

@@ -22,10 +22,10 @@ import pandas as pd
 from moanon import Config, Grouping, Instance
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
+from moanon.search.algorithms import Stop
 from moanon.search.local import LocalSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)

@@ -33,7 +33,7 @@ from moanon.data.rows import find_tuples
 from moanon.data.source import with_cells
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
-from moanon.kernels.costs import CostColumn, Prices, make_prices
+from moanon.kernels.costs import Prices, make_prices
 from moanon.kernels.histograms import (
     EQUAL,
     ORDERED,
@@ -369,22 +369,16 @@ class Instance(Outlined):
     def prices(self) -> Prices:
         """What cells cost by other measures than D's loss."""
         domains, counts = self.layout.domains, self.cells.counts
+        rows = [
+            np.bincount(codes, weights=counts, minlength=domain.size).astype(np.int64)
+            for codes, domain in zip(self.cells.codes, domains.values(), strict=True)
+        ]
         return make_prices(
-            [
-                CostColumn(
-                    domain.spans,
-                    np.bincount(codes, weights=counts, minlength=domain.size).astype(np.int64),
-                    share,
-                    isinstance(domain, IntervalDomain),
-                    _tree_nodes(domain),
-                )
-                for codes, domain, share in zip(
-                    self.cells.codes,
-                    domains.values(),
-                    _column_shares(domains, self.weights).tolist(),
-                    strict=True,
-                )
-            ]
+            [domain.spans for domain in domains.values()],
+            rows,
+            _column_shares(domains, self.weights).tolist(),
+            [isinstance(domain, IntervalDomain) for domain in domains.values()],
+            [_tree_nodes(domain) for domain in domains.values()],
         )
 
     @cached_property

@@ -13,7 +13,9 @@ QUICKSTART = REPOSITORY / "configs" / "quickstart.yaml"
 
 
 def load_experiment(name: str) -> ModuleType:
-    """Import a script of ``experiments/``."""
+    """Import a script of ``experiments/``; some of them import another one."""
+    if (folder := str(REPOSITORY / "experiments")) not in sys.path:
+        sys.path.append(folder)
     spec = importlib.util.spec_from_file_location(name, REPOSITORY / "experiments" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
+from collections.abc import Generator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -31,13 +33,24 @@ for number, handler in (
         signal.signal(number, handler)
 
 # Derandomized, so that a red run can be repeated by anyone; `thorough` explores afresh instead.
-settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("thorough", derandomize=False, deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 #: Fixtures that start a program of somebody else's. Tests that use one are marked `service`.
 SERVICES = {"browser", "server"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests, not garbage: nothing of it is any, and nothing of it is looked at again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks decide what runs

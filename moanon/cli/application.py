@@ -1,4 +1,4 @@
-"""The command line itself, its exit codes, and how errors are reported.
+"""The command line itself, its exit codes, how errors are reported, how options are declared.
 
 Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a defect of moanon (as in sysexits.h), 129,
 130 and 143 interrupted (by SIGHUP, Ctrl-C, SIGTERM).
@@ -6,6 +6,9 @@ Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a defect of moanon (as i
 The traceback of a defect goes to a file that only the user can read; with ``MOANON_DEBUG=1`` it
 goes to stderr instead. The sentence about it says nothing of the exception, whose text may quote
 the table.
+
+Options that belong together are a dataclass, a field each; a command that is `grouped` takes the
+dataclass as one parameter.
 """
 
 from __future__ import annotations
@@ -15,11 +18,14 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache, wraps
 from importlib import import_module
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -124,13 +130,20 @@ def load_commands(name: str = "") -> None:
         import_module(f"moanon.cli.{module}")
 
 
+@cache
+def _command(registered: int) -> Any:
+    """Build the application of so many commands; once, as that takes longer than most answers."""
+    return typer.main.get_command(app)
+
+
 def _answer(arguments: list[str]) -> int:
     ending = Ending()
     try:
         with ending:
             clear_abandoned()
             load_commands(arguments[0])
-            code = app(arguments, prog_name="moanon", standalone_mode=False)
+            command = _command(len(app.registered_commands))
+            code = command(arguments, prog_name="moanon", standalone_mode=False)
     except ImpossibleError as error:
         return _refuse(str(error))
     except InfeasibleError as error:
@@ -242,3 +255,58 @@ def _about(
     ] = False,
 ) -> None:
     """Anonymize a table about people: the whole trade-off between privacy and loss."""
+
+
+# -- how commands declare what they take -----------------------------------------------------------
+
+
+def argument(metavar: str, about: str) -> Any:
+    """Declare an argument, which has no default."""
+    return typer.Argument(metavar=metavar, help=about, show_default=False)
+
+
+def given(metavar: str | None, about: str, *names: str, **more: Any) -> Any:
+    """Declare an option whose absence means something, and which therefore has no default."""
+    return typer.Option(*names, metavar=metavar, help=about, show_default=False, **more)
+
+
+def flag(name: str, about: str) -> Any:
+    """Declare an option that is there or not."""
+    return typer.Option(name, help=about)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses: typer sees each of their fields as an option."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    seen = list(_flattened(signature(command), hints))
+
+    @wraps(command)
+    def flat(**values: Any) -> None:
+        for name, group in groups.items():
+            own = {field.name: values.pop(field.name) for field in fields(group)}
+            values[name] = group(**own)
+        command(**values)
+
+    flat.__signature__ = Signature(seen)  # type: ignore[attr-defined]
+    flat.__annotations__ = {each.name: each.annotation for each in seen}
+    return flat
+
+
+def _flattened(taken: Signature, hints: dict[str, Any]) -> Iterator[Parameter]:
+    """The parameters of a command, with the fields of its groups in their places."""
+    for name, parameter in taken.parameters.items():
+        hint = hints[name]
+        if not is_dataclass(hint):
+            default = parameter.default
+            yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            continue
+        of_fields = get_type_hints(hint, include_extras=True)
+        for field in fields(hint):
+            default = Parameter.empty if field.default is MISSING else field.default
+            yield Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=of_fields[field.name],
+            )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moanon.cli.application import DONE, NO, app
-from moanon.cli.options import ResultsArgument, flag, given, named_number, share
+from moanon.cli.application import DONE, NO, app, flag, given
+from moanon.cli.options import ResultsArgument, named_number, share
 from moanon.cli.printing import note, on_one_line, print_json, show
 
 if TYPE_CHECKING:

@@ -8,17 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from moanon.cli.application import app
-from moanon.cli.options import (
-    ConfigArgument,
-    FormOptions,
-    SetOption,
-    argument,
-    flag,
-    given,
-    grouped,
-    names,
-)
+from moanon.cli.application import app, argument, flag, given, grouped
+from moanon.cli.options import ConfigArgument, FormOptions, SetOption, names
 from moanon.cli.printing import on_one_line, print_json, show
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,23 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from moanon.cli.application import NO, app
-from moanon.cli.options import (
-    CsvDelimiterOption,
-    argument,
-    flag,
-    given,
-    grouped,
-    number_in,
-)
+from moanon.cli.application import NO, app, argument, flag, given, grouped
+from moanon.cli.options import CsvDelimiterOption, number_in
 from moanon.cli.printing import on_one_line, print_json, show
 from moanon.errors import OutputError, QuestionError
 
 if TYPE_CHECKING:
-    from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel, SetsProgress
-
-#: Seconds between two refreshes of the bar, and between two lines where there is no terminal.
-_REFRESH, _LINE_EVERY = 0.1, 5.0
+    from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel
 
 
 @dataclass(frozen=True)
@@ -204,6 +192,7 @@ def diagnose(
     answer is no.
     """  # noqa: D301 (the backspace keeps the lines of the table apart)
     from moanon.diagnosis import Diagnosis, Findings, look_over, usual_size
+    from moanon.progress import on_part, show_progress
 
     model, level = asked.model()
     subset = _names("--subset", asked.subset)
@@ -224,7 +213,7 @@ def diagnose(
     inputs = (*diagnosis.files, *([] if asked.hierarchy is None else [Path(asked.hierarchy)]))
     lines = []
     with files.staged(inputs) as staged:
-        with _progress(quiet=quiet) as progress:
+        with show_progress("diagnose", quiet=quiet) as display:
             answer = diagnosis.ask(
                 subset=subset,
                 level=level,
@@ -233,7 +222,7 @@ def diagnose(
                 model=model,
                 question=asked.question,
                 largest=largest,
-                progress=progress,
+                progress=on_part(None if display is None else display.step, "sets of columns"),
             )
         if (target := files.list_rows) is not None:
             lines.append(_list_rows(diagnosis, answer, staged[target], target))
@@ -285,53 +274,3 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
         writer.writerow(["row", "group_size" if measure == "k" else measure])
         writer.writerows(zip((rows + 1).tolist(), levels.tolist(), strict=True))
     return f"Wrote {name}: {len(rows):,} row numbers; 1 is the first row of the table"
-
-
-# -- progress --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
-    """Show how many sets are decided: a bar in a terminal, a line every few seconds elsewhere."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield _at_most_every(_REFRESH, show)
-    else:
-
-        def show_line(decided: int, sets: int) -> None:
-            typer.echo(f"{decided:,} of {sets:,} sets of columns decided", err=True)
-
-        yield _at_most_every(_LINE_EVERY, show_line)
-
-
-def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
-    due = time.monotonic() + seconds
-
-    def shown(decided: int, sets: int) -> None:
-        nonlocal due
-        if time.monotonic() >= due:
-            due = time.monotonic() + seconds
-            show(decided, sets)
-
-    return shown
-
-
-@contextmanager
-def _bar() -> Iterator[SetsProgress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    text, shown = TextColumn("sets of columns"), TextColumn("{task.fields[shown]}")
-    columns = (text, BarColumn(), shown, TimeRemainingColumn())
-    # Refreshed by hand: a thread that does it would compete with the search.
-    screen = Console(file=sys.stderr)
-    with Progress(*columns, console=screen, auto_refresh=False, transient=True) as bars:
-        task = bars.add_task("", total=None, shown="")
-
-        def show(decided: int, sets: int) -> None:
-            bars.update(task, total=sets, completed=decided, shown=f"{decided:,} of {sets:,}")
-            bars.refresh()
-
-        yield show

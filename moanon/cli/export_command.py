@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,48 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moanon.cli.application import app
-from moanon.cli.options import (
-    DataOption,
-    IdArgument,
-    ResultsArgument,
-    argument,
-    flag,
-    given,
-    grouped,
-    share,
-)
+from moanon.atomic import StagedFiles
+from moanon.cli.application import app, argument, flag, given, grouped
+from moanon.cli.options import DataOption, IdArgument, ResultsArgument, share
 from moanon.cli.printing import show
 from moanon.wording import counted, facts
 
 if TYPE_CHECKING:
-    from moanon.atomic import StagedFiles
     from moanon.experiment.finished import FinishedRun
     from moanon.front import Front
     from moanon.release import Certificate, Release
 
 
-class _Shown(StrEnum):
-    """How suppressed rows are shown."""
-
-    ABSENT = "absent"
-    STARS = "stars"
-
-
-class _WhenOutside(StrEnum):
-    """What becomes of rows with a value outside the domains."""
-
-    REFUSE = "refuse"
-    SUPPRESS = "suppress"
-
-
-class _WhenSmall(StrEnum):
-    """What becomes of groups that are smaller than the solution promises."""
-
-    SUPPRESS = "suppress"
-    KEEP = "keep"
-
-
+_Shown = StrEnum("_Shown", {"ABSENT": "absent", "STARS": "stars"})
+_WhenOutside = StrEnum("_WhenOutside", {"REFUSE": "refuse", "SUPPRESS": "suppress"})
+_WhenSmall = StrEnum("_WhenSmall", {"SUPPRESS": "suppress", "KEEP": "keep"})
 _PLACES = "A .csv or .parquet file; or a folder, whose name ends in /, which gets a file in parts."
 
 
@@ -181,18 +154,26 @@ def export(
         written = _write_table(release, run, to_table, files.force)
         show(_words(release, written, to_table, front, beside=None))
         return
-    with _claimed(Path(out), run, force=files.force, wanted=summary) as staged:
+    # The file of a summary is claimed before the release is written.
+    place = Path(f"{Path(out)}.summary.html")
+    claim: StagedFiles | nullcontext[None] = nullcontext()
+    if summary:
+        claim = StagedFiles(place, force=files.force, spared=run.files)
+    with claim as staged:
         certificate = _write(release, run, out, files)
         if staged is not None:
-            name = f"solution {solution} of {results.name}"
-            _write_summary(release, certificate, staged, Path(out), name)
+            from moanon.output.summary import summary_html
+
+            page = summary_html(release, certificate, f"solution {solution} of {results.name}")
+            staged[place].write_text(page, encoding="utf-8", newline="\n")
+            staged.move()
     show(_words(release, certificate, out, front, beside=None if k is None else solution))
     if k is None:
         agree = len(certificate.checked)
         show(facts({"checked": f"{agree} measures of the file, all as in front.csv"}, " "))
     show([effects_grid(column_effects(release.grouping))])
     if summary:
-        show([f"Wrote {Path(out)}.summary.html, a page for whoever signs it"])
+        show([f"Wrote {place}, a page for whoever signs it"])
 
 
 @app.command(epilog="Example: moanon apply results/quickstart 21 new.csv --out new-release.csv")
@@ -300,8 +281,6 @@ def _write_buckets(
 
 def _write_table(release: Release, run: FinishedRun, name: str, force: bool) -> Certificate:
     """Write a table, and its certificate beside where the command was called."""
-    from moanon.atomic import StagedFiles
-
     notice = Path(f"{name}.certificate.json")
     with StagedFiles(notice, force=force) as staged:
 
@@ -312,32 +291,6 @@ def _write_table(release: Release, run: FinishedRun, name: str, force: bool) -> 
         staged.move()
     run.record_release(release, certificate)
     return certificate
-
-
-@contextmanager
-def _claimed(
-    out: Path, run: FinishedRun, *, force: bool, wanted: bool
-) -> Iterator[StagedFiles | None]:
-    """Claim the file of a summary before the release is written; None where there is to be none."""
-    if not wanted:
-        yield None
-        return
-    from moanon.atomic import StagedFiles
-    from moanon.output.summary import summary_path
-
-    place = summary_path(out)
-    with StagedFiles(place, force=force, spared=run.files) as staged:
-        yield staged
-        staged.move()
-
-
-def _write_summary(
-    release: Release, certificate: Certificate, staged: StagedFiles, out: Path, name: str
-) -> None:
-    from moanon.output.summary import summary_html, summary_path
-
-    page = summary_html(release, certificate, name)
-    staged[summary_path(out)].write_text(page, encoding="utf-8", newline="\n")
 
 
 def _words(

@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from moanon.cli.application import app
-from moanon.cli.options import argument
+from moanon.cli.application import app, argument
 from moanon.cli.printing import show, show_markdown
 from moanon.errors import QuestionError
 from moanon.wording import Grid

@@ -1,77 +1,21 @@
-"""Arguments and options that several commands take, and how their values are read.
-
-Options that belong together are a dataclass, a field each; a command that is `grouped` takes the
-dataclass as one parameter.
-"""
+"""Arguments and options that several commands take, and how their values are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from functools import wraps
-from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from moanon.cli.application import argument, flag, given
 
 if TYPE_CHECKING:
     from moanon.data.file_form import FormKeys
     from moanon.experiment.anonymizations import KnownColumns
-
-
-def argument(metavar: str, about: str) -> Any:
-    """Declare an argument, which has no default."""
-    return typer.Argument(metavar=metavar, help=about, show_default=False)
-
-
-def given(metavar: str | None, about: str, *names: str, **more: Any) -> Any:
-    """Declare an option whose absence means something, and which therefore has no default."""
-    return typer.Option(*names, metavar=metavar, help=about, show_default=False, **more)
-
-
-def flag(name: str, about: str) -> Any:
-    """Declare an option that is there or not."""
-    return typer.Option(name, help=about)
-
-
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take dataclasses: typer sees each of their fields as an option."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    seen = list(_flattened(signature(command), hints))
-
-    @wraps(command)
-    def flat(**values: Any) -> None:
-        for name, group in groups.items():
-            own = {field.name: values.pop(field.name) for field in fields(group)}
-            values[name] = group(**own)
-        command(**values)
-
-    flat.__signature__ = Signature(seen)  # type: ignore[attr-defined]
-    flat.__annotations__ = {each.name: each.annotation for each in seen}
-    return flat
-
-
-def _flattened(taken: Signature, hints: dict[str, Any]) -> Iterator[Parameter]:
-    """The parameters of a command, with the fields of its groups in their places."""
-    for name, parameter in taken.parameters.items():
-        hint = hints[name]
-        if not is_dataclass(hint):
-            default = parameter.default
-            yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-            continue
-        of_fields = get_type_hints(hint, include_extras=True)
-        for field in fields(hint):
-            default = Parameter.empty if field.default is MISSING else field.default
-            yield Parameter(
-                field.name,
-                Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=of_fields[field.name],
-            )
 
 
 ConfigArgument = Annotated[Path, argument("CONFIG", "A configuration (YAML).")]
@@ -131,13 +75,7 @@ class FormOptions:
 # -- what is known about the columns of an original ------------------------------------------------
 
 
-class Stars(StrEnum):
-    """Which rows of a released file count as suppressed."""
-
-    ALL = "all"
-    QUASI = "quasi"
-
-
+_Stars = StrEnum("_Stars", {"ALL": "all", "QUASI": "quasi"})
 OriginalOption = Annotated[
     str | None,
     given(
@@ -189,12 +127,12 @@ class ColumnOptions:
         ),
     ] = None
     stars: Annotated[
-        Stars,
+        _Stars,
         typer.Option(
             help="Rows count as suppressed that show * in all cells, or in all quasi-identifiers, "
             "as ARX leaves them.",
         ),
-    ] = Stars.ALL
+    ] = _Stars.ALL
     delimiter: Annotated[
         str | None,
         given(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.baselines import BASELINES
-from moanon.cli.application import DONE, app
+from moanon.cli.application import DONE, app, argument, flag, given, grouped
 from moanon.cli.options import (
     ConfigArgument,
     DataOption,
@@ -21,10 +19,6 @@ from moanon.cli.options import (
     ResultsArgument,
     SetOption,
     ThreadsOption,
-    argument,
-    flag,
-    given,
-    grouped,
     limit,
     share,
 )
@@ -40,9 +34,8 @@ if TYPE_CHECKING:
     from moanon.front import Front
     from moanon.proofs.front_proof import FrontProof, ProofRecord
 
-#: Seconds that a proof may take by default, between two lines about how far it is, and most
-#: solutions that are listed.
-_SECONDS, _LINE_EVERY, _MOST_ROWS = 60.0, 5.0, 24
+#: Seconds that a proof may take by default, and most solutions that are listed.
+_SECONDS, _MOST_ROWS = 60.0, 24
 #: Seconds of compiling that are worth a word.
 _NOTICED = 3.0
 #: Said of NSGA-II where fair coins cut fine domains so often that no group has two rows.
@@ -113,22 +106,16 @@ def run(
     for config in plan(configs, sets or (), etas=etas or (), seed=seed, out=out):
         code = _run(config, options) if times is None else _run_repeatedly(config, times, options)
         if code != DONE:
-            again = [*configs, *_options("--eta", etas), *_options("--seed", [seed])]
-            again += [*_options("--repeat", [times]), *_options("--set", sets)]
-            again += [
-                *_options("--out", [out]),
-                *_options("--threads", [options.threads]),
-                "--resume",
-            ]
-            typer.echo(f"To continue: moanon run {shlex.join(map(str, again))}", err=True)
+            again: list[object] = [*configs]
+            said: dict[str, Sequence[object] | None]
+            said = {"--eta": etas, "--seed": [seed], "--repeat": [times], "--set": sets}
+            said |= {"--out": [out], "--threads": [options.threads]}
+            for name, values in said.items():
+                for value in values or ():
+                    again += [] if value is None else [name, value]
+            line = shlex.join(map(str, [*again, "--resume"]))
+            typer.echo(f"To continue: moanon run {line}", err=True)
             raise typer.Exit(code)
-
-
-def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
-    """Write an option as on a command line, once for each value that was given."""
-    for value in values or ():
-        if value is not None:
-            yield from (name, value)
 
 
 def _run(config: Config, options: _Options) -> int:
@@ -186,11 +173,8 @@ def _proof(proof: ProofRecord) -> str:
 def _proven(fronts: Mapping[float, Front]) -> str:
     """Say how much of the fronts is proven in the time that a run was given for it."""
     solutions = sum(map(len, fronts.values()))
-    optimal = sum(
-        int((front.proven >= front.measures["loss"]).sum())
-        for front in fronts.values()
-        if front.proven is not None
-    )
+    known = [front for front in fronts.values() if front.proven is not None]
+    optimal = sum(int((front.proven >= front.measures["loss"]).sum()) for front in known)
     further = "" if optimal == solutions else "; moanon prove goes further"
     return f"{optimal:,} of {solutions:,} solutions are proven optimal{further}"
 
@@ -419,16 +403,24 @@ def prove(
     continues where it stopped, also after Ctrl-C. The same amount of work gives the same bounds.
     """
     from moanon.experiment.proving import prove_results
-    from moanon.progress import Ending
+    from moanon.progress import Ending, show_progress
 
-    with Ending(at_once=False) as interrupted:
+    with Ending(at_once=False) as interrupted, show_progress("prove", quiet=quiet) as display:
+
+        def on_progress(proof: FrontProof) -> None:
+            if display is not None:
+                record = proof.record()
+                at = "" if proof.current is None else f", k {proof.current:,}"
+                done = f"{record.bounds:,} bounds{at}, proven optimal"
+                display.step(done, record.optimal, record.steps)
+
         proven = prove_results(
             results,
             data,
             ks=ks or (),
             seconds=seconds,
             gap=gap or 0.0,
-            on_progress=None if quiet else _Lines(),
+            on_progress=on_progress,
             interrupted=interrupted,
         )
     if not quiet:
@@ -443,25 +435,6 @@ def prove(
             err=True,
         )
         raise typer.Exit(128 + interrupted.signal)
-
-
-class _Lines:
-    """A line on stderr every few seconds."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _LINE_EVERY
-
-    def __call__(self, proof: FrontProof) -> None:
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + _LINE_EVERY
-        record = proof.record()
-        at = "" if proof.current is None else f", k {proof.current:,}"
-        sys.stderr.write(
-            f"proving: {record.bounds:,} bounds{at}, {record.optimal:,} of {record.steps:,} "
-            "solutions proven optimal\n"
-        )
-        sys.stderr.flush()
 
 
 def _proof_words(proven: Proven, ks: list[int]) -> Iterator[Part]:
@@ -490,11 +463,6 @@ def _proof_words(proven: Proven, ks: list[int]) -> Iterator[Part]:
         f"{proven.folder}: {optimal:,} of {len(choices):,} solutions proven optimal; "
         f"{proven.work:,} bounds computed, {proven.seconds:.0f} s this time"
     )
-    yield from _changes(proven)
-
-
-def _changes(proven: Proven) -> Iterator[str]:
-    """Say which solutions are new, and that numbers have changed."""
     points = [
         {*zip(front.measures["k"].tolist(), front.measures["loss"].tolist(), strict=True)}
         for front in (proven.before, proven.front)

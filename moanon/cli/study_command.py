@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moanon.cli.application import app
-from moanon.cli.options import (
-    ColumnOptions,
-    OriginalOption,
-    QuietOption,
-    ThreadsOption,
-    argument,
-    flag,
-    given,
-    grouped,
-    names,
-)
+from moanon.cli.application import app, argument, flag, given, grouped
+from moanon.cli.options import ColumnOptions, OriginalOption, QuietOption, ThreadsOption, names
 from moanon.cli.printing import note, on_one_line, show
 from moanon.errors import ConfigError
 
@@ -33,11 +23,7 @@ if TYPE_CHECKING:
 # -- frontier --------------------------------------------------------------------------------------
 
 
-class _Reading(StrEnum):
-    """What a selectivity is a share of."""
-
-    WHOLE = "whole"
-    COLUMN = "column"
+_Reading = StrEnum("_Reading", {"WHOLE": "whole", "COLUMN": "column"})
 
 
 @dataclass(frozen=True)
@@ -166,9 +152,7 @@ def frontier(
 # -- learn -----------------------------------------------------------------------------------------
 
 
-class _Protocol(StrEnum):
-    RAW = "raw"
-    RELEASED = "released"
+_Protocol = StrEnum("_Protocol", {"RAW": "raw", "RELEASED": "released"})
 
 
 @dataclass(frozen=True)

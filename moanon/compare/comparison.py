@@ -137,13 +137,7 @@ def _goals(
     vectors: Mapping[str, PropertyVector],
     resolved: Weighing,
 ) -> Iterator[tuple[str, float]]:
-    """The index of each goal vector, which has the direction and the ends of the others (C §5.7).
-
-    Raises
-    ------
-    ConfigError
-        If one is not of as many rows, or holds what is no number.
-    """
+    """The index of each goal vector, which has the direction and ends of the others (C §5.7)."""
     for name, vector in vectors.items():
         values = np.asarray(goals[name], dtype=np.float64)
         if values.shape != (len(vector),) or not np.isfinite(values).all():
@@ -183,13 +177,7 @@ def _checked_comparators(names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def refuse_other_rows(table: Table, other: Grouping) -> None:
-    """Refuse an anonymization whose vectors would not be about the rows of a table.
-
-    Raises
-    ------
-    DataError
-        If it is of another number of rows, of other columns, or of other values in them.
-    """
+    """Refuse an anonymization whose vectors would not be about the rows of a table."""
     if other.rows != table.rows:
         raise DataError(
             f"{table.source} has {table.rows:,} rows and {other.name} is of {other.rows:,}; "

@@ -37,13 +37,9 @@ from moanon.errors import ConfigError, unknown_name
 class LogVolume:
     """A volume that may be far too large or too small for a float.
 
-    Attributes
-    ----------
-    log : float
-        Natural logarithm; minus infinity for a volume of 0.
-    value : float
-        The volume itself, correctly rounded, for vectors of at most a thousand numbers; otherwise
-        as exact as `log` is, and infinite or 0 beyond the range of floats.
+    `log` is its natural logarithm, minus infinity for a volume of 0. `value` is the volume itself,
+    correctly rounded, for vectors of at most a thousand numbers; otherwise as exact as `log` is,
+    and infinite or 0 beyond the range of floats.
     """
 
     log: float
@@ -137,10 +133,6 @@ def spread(a: Numbers, b: Numbers) -> float:
     return math.fsum(np.maximum(one - other, 0.0))
 
 
-def _volume(a: Numbers, b: Numbers) -> LogVolume:
-    return solely_dominated(*_pair(a, b))
-
-
 def dominance(a: Numbers, b: Numbers) -> Dominance:
     """How `a` stands to `b`, row by row (C Table 4)."""
     one, other = _pair(a, b)
@@ -152,14 +144,9 @@ def dominance(a: Numbers, b: Numbers) -> Dominance:
 # -- volumes ------------------------------------------------------------------------------------
 
 
-def solely_dominated(a: Floats, b: Floats) -> LogVolume:
-    r"""Volume that `a` dominates and `b` does not: :math:`\prod a - \prod \min(a, b)` (C §5.4).
-
-    Parameters
-    ----------
-    a, b : arrays of the same length
-        Property vectors, higher is better, no number below 0.
-    """
+def solely_dominated(one: Numbers, other: Numbers) -> LogVolume:
+    r"""Volume that `a` dominates and `b` does not: :math:`\prod a - \prod \min(a, b)` (C §5.4)."""
+    a, b = _pair(one, other)
     _refuse_negative(a, b)
     if (a == 0).any() or not (a > b).any():
         return LogVolume(-math.inf, 0.0)
@@ -187,12 +174,8 @@ def compare_products(a: Floats, b: Floats, error: float = 0.0) -> int:
     Which of two vectors wins by hypervolume follows from it: what both dominate is subtracted from
     both products (C §5.4: "otherwise not required during a comparison").
 
-    Parameters
-    ----------
-    a, b : arrays
-    error : float
-        How far numbers that are no whole ones may be off. Products that are no farther apart than
-        that explains are equal: 2/3 times 3 is 2.
+    Numbers that are no whole ones may be off by `error`. Products that are no farther apart than
+    that explains are equal: 2/3 times 3 is 2.
     """
     _refuse_negative(a, b)
     empty = bool((a == 0).any()), bool((b == 0).any())
@@ -264,18 +247,10 @@ def _exact_difference(a: Floats, common: Floats) -> float:
 class Index:
     """A unary or a binary index.
 
-    Attributes
-    ----------
-    name, meaning, citation : str
-    of : callable
-        Of a unary index, ``(values, rows=None, ideal=nan) -> float``: `values` of rows, or of
-        groups with their numbers of `rows`; `ideal` is what every row would have at best, which
-        only ``rank`` looks at. Of a binary one, ``(a, b) -> float or LogVolume``.
-    errors : callable (rows) -> float
-        How many times the error of a number the index may be off, for so many rows.
-    better : {"max", "min"}
-        Which of two numbers wins.
-    is_unary : bool
+    `of` a unary index is ``(values, rows=None, ideal=nan) -> float``: `values` of rows, or of
+    groups with their numbers of `rows`; `ideal` is what every row would have at best, which only
+    ``rank`` looks at. Of a binary one it is ``(a, b) -> float or LogVolume``. `errors` says how
+    many times the error of a number the index may be off, for so many rows.
     """
 
     name: str
@@ -333,7 +308,7 @@ INDICES = {
         Index("rank", "distance to the ideal vector", "C §5.1", rank, math.sqrt, "min", True),
         Index("cov", "share of rows at least as well off", "C §5.2", coverage, _never),
         Index("spr", "sum of how far rows are better off", "C §5.3", spread, float),
-        Index("hv", "volume of vectors that it alone dominates", "C §5.4", _volume, _once),
+        Index("hv", "volume of vectors that it alone dominates", "C §5.4", solely_dominated, _once),
     )
 }
 

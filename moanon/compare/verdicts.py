@@ -57,21 +57,12 @@ Value = float | int | str | LogVolume | None
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one comparator says about one pair.
+    """What one comparator says about one pair, in a property or in ``all`` of them together.
 
-    Attributes
-    ----------
-    property : str
-        Its name; ``all`` for all properties together.
-    comparator : str
-    first, second : str
-        Letters of the pair.
-    forward, backward
-        The comparator's index of the first against the second, and the other way round; for a unary
-        one, of each, as measured. For ``dominance`` one of strong, weak, none. For ``lex`` the
-        place of the first property in which it is ahead, or None.
-    better : str or None
-        Letter of the one that wins; None if neither does.
+    `forward` and `backward` are its index of the first against the second, and the other way round;
+    for a unary one, of each, as measured. For ``dominance`` one of strong, weak, none. For ``lex``
+    the place of the first property in which it is ahead, or None. `better` is the letter of the
+    one that wins.
     """
 
     property: str
@@ -102,20 +93,10 @@ class Headcount:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Worded, Outlined):
-    """Anonymizations of one table, compared pair by pair.
+    """Anonymizations of one table by their letters, compared pair by pair.
 
-    Attributes
-    ----------
-    anonymized : mapping of str to Grouping
-        By letter.
-    vectors : mapping of str to mapping of str to PropertyVector
-        By letter and property.
-    verdicts : tuple of Verdict
-    headcounts : tuple of Headcount
-    preferences : Weighing
-        How the properties were weighed.
-    notes, index_notes : tuple of str
-        What a reader should know who takes the numbers at their word; the latter about indices.
+    `vectors` are by letter and property; `notes` and `index_notes` say what a reader should know
+    who takes the numbers at their word.
     """
 
     anonymized: Mapping[str, Grouping]

@@ -51,23 +51,9 @@ MAX_COLUMNS = 62
 class Diagnosis(Outlined):
     """A table under examination, values as they were read.
 
-    Attributes
-    ----------
-    source : str
-        What was read.
-    columns : tuple of str
-        The columns that sets are made of (the papers' R).
-    sensitive : tuple of str
-        The sensitive columns; none of them is in a set.
-    missing : mapping of str to int
-        Rows without a value, for each of these columns that has any. A missing value is a value of
-        its own here; no row is dropped.
-    table : DistinctRows
-        The distinct rows.
-    files : tuple of Path
-        The files that were read.
-    notes : tuple of str
-        What should be known about the table besides.
+    Sets are made of `columns` (the papers' R); no `sensitive` column is in one. `missing` counts
+    the rows without a value for each column that has any: a missing value is a value of its own
+    here, no row is dropped. `notes` say what should be known about the table besides.
 
     Examples
     --------
@@ -244,28 +230,21 @@ class Diagnosis(Outlined):
 
         Parameters
         ----------
-        subset : iterable of str, optional
-            The set of columns; left out, it is asked for.
-        level : float, optional
-            k, ℓ or t; left out, it is asked for.
-        delta : float or "ask", optional
+        subset, level
+            The set of columns, and k, ℓ or t; what is left out is asked for.
+        delta
             Largest share of rows that may be suppressed, in [0, 1); ``"ask"`` where it is asked
             for; left out, nothing is suppressed.
-        form : {"at least", "at most"}, optional
+        form
             How `level` is meant; by default as a protection: k and ℓ at least, t at most.
-        model : PrivacyModel
+        model
             What a level is; k-anonymity by default.
-        question : int, optional
+        question
             1 to 12: what is given must then fit.
-        largest : int, optional
+        largest
             Look at sets of at most so many columns; by default at all.
-        progress : callable, optional
+        progress
             Called with the number of decided sets and of all sets.
-
-        Returns
-        -------
-        SubsetAnswer, BorderAnswer, SetsAnswer or CurvesAnswer
-            See :mod:`moanon.diagnosis.diagnosis_answers`.
 
         Raises
         ------

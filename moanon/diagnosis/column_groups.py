@@ -52,22 +52,16 @@ class DistinctRows(Outlined):
 
     Attributes
     ----------
-    names : tuple of str
-        The columns, as their owner orders them.
-    bits : tuple of int
-        The bit of each.
-    codes : sequence of arrays (cells,)
-        Value of each column in each cell, columns by their bits, a missing value as one of its
-        own; cells in lexicographic order, bit 0 first. In types as narrow as values allow: there
-        may be as many cells as rows.
-    values : tuple of int
-        Number of values of each column, by its bit.
+    names, bits
+        The columns as their owner orders them, and the bit of each.
+    codes, values
+        Value of each column in each cell, and its number of values; columns by their bits, a
+        missing value as one of its own; cells in lexicographic order, bit 0 first. In types as
+        narrow as values allow: there may be as many cells as rows.
     counts : array (cells,)
         Rows of each cell.
-    store : RowStore
-        The rows.
-    sensitive : tuple of str
-        The sensitive columns.
+    store, sensitive
+        The rows, and their sensitive columns.
     """
 
     names: tuple[str, ...]
@@ -186,9 +180,8 @@ class _Refiner:
             keys = largest = len(self._strengths)
         self._out = np.zeros((keys, 2), dtype=np.int64)
         self._partitions = refinement.make_partitions(
-            table.counts, self._class_of, levels + 1, keys
+            table.counts, self._class_of, levels + 1, keys, max(table.values), largest
         )
-        self._scratch = refinement.make_scratch(cells, max(table.values), largest, keys)
 
     def add(self, level: int, bit: int, highest: int, *, last: bool) -> Curve:
         """Add a column to the set at `level`; the new set is at ``level + 1``.
@@ -197,17 +190,17 @@ class _Refiner:
         one of them; only bits below `bit` can be added on top, and where nothing will be (`last`),
         that is cheaper.
         """
-        codes, scratch, partitions = self._table.codes[bit], self._scratch, self._partitions
+        codes, partitions = self._table.codes[bit], self._partitions
         if self._rater is None and last:
-            found = refinement.count_split(partitions, level, codes, scratch, self._out)
+            found = refinement.count_split(partitions, level, codes, self._out)
             return self._sizes_curve(found)
         # Where no bit was skipped, no two entries can have become alike. Histograms are kept by
         # cell, so with a sensitive column cells are never merged.
         merges = self._rater is None and bit < highest - 1
         runs = self._table.runs[bit] if merges else _NO_RUNS
-        refinement.split(partitions, level, codes, runs, self._class_of, scratch)
+        refinement.split(partitions, level, codes, runs, self._class_of)
         if self._rater is None:
-            found = refinement.count_sizes(partitions, level + 1, scratch, self._out)
+            found = refinement.count_sizes(partitions, level + 1, self._out)
             return self._sizes_curve(found)
         return self._rated_curve(self._rater, level + 1)
 
@@ -307,13 +300,11 @@ class _Rater:
             if column.plan.distance[0] != EQUAL:
                 sort_values(lists.starts, lists.value, lists.rows, groups)
             measure_models_alone(
-                0,
-                1,
-                groups,
-                sizes,
                 self._need,
                 self._c.numerator,
                 self._c.denominator,
+                groups,
+                sizes,
                 column.plan,
                 lists,
                 self._goodness,

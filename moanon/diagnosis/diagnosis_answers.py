@@ -39,18 +39,9 @@ _SUFFICES = 0.9
 class Curve(Outlined):
     """Rows at each level that occurs among the groups of a set of columns.
 
-    Attributes
-    ----------
-    model : PrivacyModel
-        What a level is.
-    strengths : array
-        The different levels, from the least safe to the safest, turned so that higher is safer: k
-        and ℓ as they are, t with a minus sign.
-    rows : array
-        Rows in groups of each.
+    `strengths` are the different levels, from the least safe to the safest, turned so that higher
+    is safer: k and ℓ as they are, t with a minus sign. `rows` are those in groups of each.
 
-    Examples
-    --------
     Groups of 1, 1, 2 and 6 rows: two rows are in the way of k = 2, four in the way of k = 6.
 
     >>> from moanon.diagnosis.questions import ANONYMITY
@@ -140,24 +131,11 @@ class Curve(Outlined):
 class ReidentificationRisk:
     """How easily people are recognized by a set of columns.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The set.
-    rows : int
-        Rows of the table.
-    unique : int
-        Rows that are alone in their group: whoever knows the columns knows the person.
-    small : int
-        Rows in groups of less than five.
-    mean : float
-        Mean over rows of one over the size of the row's group; the share of people that would be
-        recognized by guessing within each group.
-    highest : float
-        One over k.
+    Of all `rows` of the table, `unique` are alone in their group: whoever knows the columns knows
+    the person. `small` are in groups of less than five. `mean` is that of one over the size of a
+    row's group: the share of people that would be recognized by guessing within each group;
+    `highest` is one over k.
 
-    Examples
-    --------
     Groups of 1, 1, 2 and 6 rows: 4 groups of 10 rows.
 
     >>> from moanon.diagnosis.questions import ANONYMITY
@@ -236,15 +214,7 @@ class _Effort:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SubsetAnswer(Outlined):
-    """About one set of columns.
-
-    Attributes
-    ----------
-    asked : DiagnosisQuestion
-        The question.
-    curve : Curve
-        The whole curve of the set; everything else follows from it.
-    """
+    """About one set of columns; everything follows from its curve."""
 
     asked: DiagnosisQuestion
     curve: Curve
@@ -338,11 +308,9 @@ class BorderAnswer:
     Attributes
     ----------
     asked : DiagnosisQuestion
-        The question.
-    safe : tuple of RatedSet
-        Safe sets that no other safe set contains.
-    unsafe : tuple of RatedSet
-        Unsafe sets that contain no other unsafe set: the minimal dangerous quasi-identifiers.
+    safe, unsafe : tuple of RatedSet
+        Safe sets that no other safe set contains, and unsafe sets that contain no other unsafe
+        set: the minimal dangerous quasi-identifiers.
     sizes : mapping of int to (int, int)
         For each size of sets, how many are safe and how many are not.
     grouped : int
@@ -417,18 +385,9 @@ class BorderAnswer:
 
 @dataclass(frozen=True)
 class AddedColumn:
-    """What adding a column to a set does.
+    """What adding a column to a set does: to its level, and to the rows alone in their group.
 
-    Attributes
-    ----------
-    column : str
-        The column.
-    to : tuple of str
-        The set without it.
-    before, after : float
-        Level of the set without and with it.
-    alone : (int, int) or None
-        Rows that are alone in their group without and with it, nothing suppressed; where counted.
+    The latter are counted with nothing suppressed, where they are counted at all.
     """
 
     column: str
@@ -442,16 +401,8 @@ class AddedColumn:
 class _EverySet(Outlined):
     """About every set of columns.
 
-    Attributes
-    ----------
-    asked : DiagnosisQuestion
-        The question.
-    masks : array
-        The sets as bit masks, ordered by size and then as the columns are.
-    grouped : array of bool
-        Whether the set was grouped; else its answer follows from that of a subset.
-    columns_of : callable
-        Turns a mask into names.
+    `masks` are the sets as bit masks, ordered by size and then as the columns are; `columns_of`
+    turns one into names. A set is `grouped`, or its answer follows from that of a subset.
     """
 
     asked: DiagnosisQuestion
@@ -472,17 +423,10 @@ class _EverySet(Outlined):
 class SetsAnswer(_EverySet):
     """One number for every set of columns.
 
-    Attributes
-    ----------
-    asked, masks, grouped, columns_of
-        The question, the sets as bit masks, which of them were grouped, and what turns a mask into
-        names.
-    levels : array or None
-        Level of each set within the limit (questions 4 and 8).
-    suppressed : array
-        Rows that are suppressed for it; -1 where the set was not grouped and they are not known.
-        Where δ is asked for (question 10): the rows that must go, or can; -1 where there is no
-        such number below all rows.
+    `levels` are those of each set within the limit (questions 4 and 8); `suppressed` are the rows
+    that it takes, -1 where the set was not grouped and they are not known. Where δ is asked for
+    (question 10) there are no levels, and these are the rows that must go, or can; -1 where there
+    is no such number below all rows.
     """
 
     levels: Levels | None
@@ -575,13 +519,8 @@ class SetsAnswer(_EverySet):
 class CurvesAnswer(_EverySet):
     """The curve of every set of columns.
 
-    Attributes
-    ----------
-    asked, masks, grouped, columns_of
-        As of `SetsAnswer`. The curve of a set that was not grouped is that of all columns together,
-        because it is already that of a subset.
-    curves : tuple of Curve
-        One of each set.
+    That of a set that was not grouped is that of all columns together, because it is already that
+    of a subset.
     """
 
     curves: tuple[Curve, ...]

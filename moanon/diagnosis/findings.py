@@ -136,15 +136,7 @@ def usual_size(columns: int) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings(Worded, Outlined):
-    """An answer with all that goes with it.
-
-    Attributes
-    ----------
-    diagnosis : Diagnosis
-    answer : DiagnosisAnswer
-    overview : Overview or None
-        What comes first, where nothing particular was asked.
-    """
+    """An answer with all that goes with it; first an overview, where nothing was asked."""
 
     diagnosis: Diagnosis
     answer: DiagnosisAnswer

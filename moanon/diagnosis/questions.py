@@ -300,20 +300,9 @@ def listed(names: Iterable[str]) -> str:
 class DiagnosisQuestion:
     """A question as it was asked, with everything that belongs to it.
 
-    Attributes
-    ----------
-    number : int
-        Which of the twelve; 1 to 12, as in Z.
-    model, form, level, subset, delta
-        As for `Diagnosis.ask`; None where they are asked for or not given.
-    rows : int
-        Rows of the table.
-    columns, sensitive : tuple of str
-        The columns that sets are made of, and the sensitive ones.
-    limit : int
-        `delta` in rows; 0 where nothing may be suppressed.
-    largest : int
-        Largest size of the sets that were looked at.
+    `number` is one of the twelve, as in Z; `level`, `subset` and `delta` are None where they are
+    asked for or not given. `limit` is `delta` in rows, 0 where nothing may be suppressed;
+    `largest` the largest size of the sets that were looked at.
     """
 
     number: int

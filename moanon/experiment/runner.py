@@ -5,7 +5,7 @@ its counted cells and compiled layout, and nothing else: so the front of a limit
 limit, and one can be added later without touching what is there. The runner makes the fronts, and
 proves of them what comes unasked. It knows neither files nor folders: `moanon.optimize` runs it in
 memory, `Experiment` around a results folder, where what has to be saved goes to checkpoints. What
-differs between algorithms is theirs (`moanon.search.search.Search`).
+differs between algorithms is theirs (`moanon.search.running.Search`).
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from moanon.proofs.front_proof import FrontProof, ProofRecord, bounds_of_all, pr
 from moanon.proofs.provable import LOCAL, why_unprovable
 from moanon.search.algorithms import (
     ALGORITHMS,
+    Stop,
     choose_algorithm,
     foreign_settings,
     make_search,
@@ -45,8 +46,7 @@ from moanon.search.algorithms import (
 )
 from moanon.search.archive import Archive
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.running import Outcome, run_search
-from moanon.search.search import Search, Stop
+from moanon.search.running import Outcome, Search, run_search
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -53,7 +53,7 @@ from moanon.progress import OnStep
 from moanon.progress import on_part as parts_of_step
 from moanon.release.matching import StarredRows
 from moanon.release.solution import Anonymization
-from moanon.search.convergence import Convergence
+from moanon.search.algorithms import Convergence
 
 #: The table above the folders of several limits.
 ETA_TABLE = "comparison.csv"

@@ -65,13 +65,9 @@ ByBound = dict[float, tuple[float | None, ...]]
 
 @dataclass(frozen=True)
 class Question:
-    """Limits, and what to make best within them.
+    """Limits, and the measures to make best within them, the most wanted first.
 
-    Attributes
-    ----------
-    limits : tuple of Limit
-    prefer : tuple of str
-        Measures to make best, the most wanted first; empty for what `moanon.front` says.
+    Where none is preferred, what `moanon.front` says is made best.
     """
 
     limits: tuple[Limit, ...] = ()
@@ -122,14 +118,14 @@ class Question:
         Few suppressed rows alone bound no loss: everything can still be generalized away.
         """
         return any(
-            limit.demands and not limit.of_privacy and limit.measure not in ("sl", "suppressed")
+            limit.demands and not limit.about.privacy and limit.measure not in ("sl", "suppressed")
             for limit in self.limits
         )
 
     @property
     def limits_privacy(self) -> bool:
         """Whether the question says how much privacy is needed."""
-        return any(limit.demands and limit.of_privacy for limit in self.limits)
+        return any(limit.demands and limit.about.privacy for limit in self.limits)
 
     @property
     def is_open(self) -> bool:
@@ -137,13 +133,7 @@ class Question:
         return not (self.prefer or self.limits_loss or self.limits_privacy)
 
     def goal(self, front: Front) -> tuple[str, ...]:
-        """The measures to make best, the most wanted first.
-
-        Raises
-        ------
-        ConfigError
-            If nothing says what to make best.
-        """
+        """The measures to make best, the most wanted first; refused if nothing says so."""
         if self.is_open:
             raise ConfigError(
                 "a question needs a limit on loss (max_loss), on privacy (min_k, min_l) or on "
@@ -162,23 +152,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer(Worded):
-    """The solution that answers a question.
+    """The solution that answers a question; none where nothing is within the limits.
 
-    Attributes
-    ----------
-    question : Question
-    goal : tuple of str
-        What was made best.
-    order : tuple of str
-        The same, and what broke ties.
-    cost : str
-        What privacy is paid with.
-    choice : Choice or None
-        The solution; None where nothing is within the limits.
-    near : tuple of Nearby
-        What is close by.
-    notes : tuple of str
-        What should be known about the question itself.
+    `goal` is what was made best, `order` the same and what broke ties, `cost` what privacy is paid
+    with. `near` is what is close by; `notes` say what should be known about the question itself.
     """
 
     question: Question
@@ -463,12 +440,7 @@ _OF_KEPT_ROWS = frozenset({"gl", "gl_weighted"})
 def why_worse(fronts: Mapping[float, Front], evaluations: Mapping[float, int]) -> str:
     """Say why a wider limit loses more at some k than a narrower one; nothing where none does.
 
-    Parameters
-    ----------
-    fronts : mapping of float to Front
-        By their limits.
-    evaluations : mapping of float to int
-        How many each search took, as far as that is known.
+    `evaluations` are how many each search took, as far as that is known.
     """
     found: dict[tuple[float, float], list[float]] = {}
     etas = sorted(fronts)

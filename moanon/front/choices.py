@@ -90,16 +90,7 @@ def distinct_texts(name: str, here: float, there: float) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Limit:
-    """A bound on a measure.
-
-    Attributes
-    ----------
-    measure : str
-        Its registered name.
-    side : {"at most", "at least"}
-    bound : float
-        Itself allowed.
-    """
+    """A bound on a measure, by its registered name; the bound itself is allowed."""
 
     measure: str
     side: Literal["at most", "at least"]
@@ -125,17 +116,12 @@ class Limit:
         return find_measure(self.measure)
 
     def allows(self, values: npt.ArrayLike) -> Bools:
-        """Tell for each value whether it is within the limit."""
+        """Whether each value is within the limit."""
         slack = self.about.slack(self.bound)
         given = np.asarray(values)
         if self.side == "at most":
             return np.asarray(given <= self.bound + slack)
         return np.asarray(given >= self.bound - slack)
-
-    @property
-    def of_privacy(self) -> bool:
-        """Whether it is on a measure of privacy."""
-        return self.about.privacy
 
     @property
     def demands(self) -> bool:
@@ -174,12 +160,7 @@ class Limit:
 class Choice:
     """One solution: its number in the front, all its measures, and what is proven of its loss.
 
-    Attributes
-    ----------
-    id : int
-    measures : mapping of str to number
-    bound : float or None
-        A loss that no generalization with as large a k goes below, where one was proven.
+    No generalization with as large a k goes below `bound`, where one was proven.
     """
 
     id: int
@@ -204,7 +185,7 @@ class Choice:
 
 # -- near misses -----------------------------------------------------------------------------------
 
-#: From where a difference is worth telling: of a share, and of any other measure relatively.
+#: From where a difference is worth a word: of a share, and of any other measure relatively.
 _NOTICEABLE_SHARE = 0.01
 _NOTICEABLE = 0.1
 #: Loss that counts as none.
@@ -219,18 +200,11 @@ _MOST_BALANCES = 8
 class Nearby:
     """A solution beside the answer.
 
-    Attributes
-    ----------
-    kind : str
-        ``miss``: what anybody would rather take, although it is beyond a limit. ``relaxed``: a
-        limit moved slightly. ``more``: slightly more than the least cost. ``free``: practically
-        the same cost. ``less``: slightly less privacy than the most. ``balance``: another balance
-        between the sides of privacy, within the limits; ``revealed``: the same, slightly beyond
-        the loss limit. ``nearest``: what it would take, where nothing is within the limits.
-    choice : Choice
-        The solution.
-    sentence : str
-        What is to be known about it.
+    Its kind is one of ``miss``: what anybody would rather take, although it is beyond a limit;
+    ``relaxed``: a limit moved slightly; ``more``: slightly more than the least cost; ``free``:
+    practically the same cost; ``less``: slightly less privacy than the most; ``balance``: another
+    balance between the sides of privacy, within the limits; ``revealed``: the same, slightly beyond
+    the loss limit; ``nearest``: what it would take, where nothing is within the limits.
     """
 
     kind: Literal["miss", "relaxed", "more", "free", "less", "balance", "revealed", "nearest"]

@@ -1,4 +1,4 @@
-"""Landmarks of a front: where privacy is nearly free, and where it begins to be dear.
+"""Landmarks of a front: where privacy is nearly free, and where it begins to cost.
 
 D §7.2 reads two things off a front. In *flat stretches* privacy grows a lot and the loss hardly:
 whoever chose the near end can have the far end almost for nothing. At a *knee* such a stretch is
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, Outlined, Values
-from moanon.errors import ConfigError
 from moanon.front.front import Front, attained_privacy, searched_cost
 from moanon.measures import find_measure
 
@@ -44,7 +43,7 @@ _SAME = 0.0005
 
 
 def spans_decades(values: Values) -> bool:
-    """Tell whether numbers are best seen on a logarithmic scale: positive, tenfold or more."""
+    """Whether numbers are best seen on a logarithmic scale: positive, tenfold or more."""
     return bool(len(values) and values.min() > 0 and values.max() >= 10 * values.min())
 
 
@@ -96,27 +95,15 @@ class TradeOff(Outlined):
         *,
         among: Bools | None = None,
     ) -> TradeOff:
-        """Look at a front as a trade-off of two measures.
+        """Look at a front, or at some of its solutions, as a trade-off of two measures.
 
-        Parameters
-        ----------
-        front : Front
-        privacy : str, optional
-            Default: the first objective that is privacy, as attained; ``k`` where none is.
-        cost : str, optional
-            Default: what `moanon.front.front.searched_cost` says of the objectives.
-        among : array (solutions,) of bool, optional
-            Which solutions to look at. Default: all.
-
-        Raises
-        ------
-        ConfigError
-            If the front has no such measure.
+        By default these are the first objective that is privacy, as attained (``k`` where none is),
+        and what `moanon.front.front.searched_cost` says of the objectives.
         """
         privacy = privacy or attained_privacy(front.objectives)[0]
         cost = cost or searched_cost(front.objectives)
-        better = _signed(privacy, _measure(front, privacy))
-        rise = -_signed(cost, _measure(front, cost))
+        better = _signed(privacy, front.column(privacy).astype(np.float64))
+        rise = -_signed(cost, front.column(cost).astype(np.float64))
         order = np.lexsort((-better, rise))  # the cheapest first, of equals the most private
         counted = np.isfinite(better) & np.isfinite(rise)
         order = order[(counted if among is None else counted & among)[order]]
@@ -154,12 +141,6 @@ class TradeOff(Outlined):
     def rises(self) -> Floats:
         """How far each solution is on the way from the least cost (0) to the most (1)."""
         return _unit(-_signed(self.cost, self.costs))
-
-
-def _measure(front: Front, name: str) -> Floats:
-    if name not in front.measures:
-        raise ConfigError(f"this front has no measure {name!r}. It has {', '.join(front.measures)}")
-    return front.measures[name].astype(np.float64)
 
 
 def _signed(name: str, values: Values) -> Values:
@@ -246,16 +227,8 @@ class Landmarks:
 def find_landmarks(
     front: Front | TradeOff, privacy: str | None = None, cost: str | None = None
 ) -> Landmarks:
-    """Find the knees and flat stretches of a front.
+    """Find the knees and flat stretches of a front, which is looked at as by `TradeOff.of`.
 
-    Parameters
-    ----------
-    front : Front or TradeOff
-    privacy, cost : str, optional
-        As for `TradeOff.of`, where a front is given.
-
-    Notes
-    -----
     Let privacy ``u`` and cost ``c`` run over [0, 1], in the part of a front where publishers choose
     (a trade-off is taken as it is given). A *knee* is a solution whose second difference
     ``c(u + h) - 2 c(u) + c(u - h)``, ``h = 1/20``, is at least 0.02 and the largest within ``h`` on
@@ -277,10 +250,10 @@ def _landmark(tradeoff: TradeOff, start: int, stop: int, worth: float) -> _Landm
     """Describe what reaches from one place of a trade-off to another."""
     first, last = tradeoff.ids[[start, stop]].tolist()
     near, far = tradeoff.privacies[[start, stop]].astype(float).tolist()
-    cheap, dear = tradeoff.costs[[start, stop]].astype(float).tolist()
+    least, most = tradeoff.costs[[start, stop]].astype(float).tolist()
     rise = float(tradeoff.rises[stop])
     left = (1 - rise) ** 2
-    return _Landmark(first, last, near, far, cheap, dear, rise, float(worth * left))
+    return _Landmark(first, last, near, far, least, most, rise, float(worth * left))
 
 
 def _knees(tradeoff: TradeOff) -> Iterable[_Landmark]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # which wait for the compiler
 FORMAT = 2
 #: The file that completes a results folder.
 RECORD = "run.json"
-#: What the values of the columns are, as it was settled when the table was read.
+#: What the values of the columns are, as it was decided when the table was read.
 DOMAINS = "domains.json"
 #: The others, and what else only a run leaves behind.
 _OTHERS = ("front.csv", "solutions.json", BOXES, "config.yaml", DOMAINS)
@@ -50,7 +50,7 @@ _TRACES = ("front.csv", "solutions.json", ".moanon-*")
 _CHECKPOINTS = "checkpoint*.npz"
 #: Stands beside a checkpoint where the run has ended, and nothing meets its constraints.
 NO_SOLUTION = "no-solution.txt"
-#: Measures of any table, which answers, figures and releases tell.
+#: Measures of any table, which answers, figures and releases state.
 _NEEDED = ("k", "gl", "sl", "loss", "suppressed")
 #: How the folders of a run with several suppression limits begin.
 _LIMITS = "eta-"
@@ -59,19 +59,9 @@ _LIMITS = "eta-"
 def find_fronts(folder: str | Path, *, partly: bool = False) -> tuple[Path, ...]:
     """List the folders that hold a front: this one, or those of its suppression limits.
 
-    Whether they can be used is for `read_record` to say.
-
-    Parameters
-    ----------
-    folder : path
-    partly : bool
-        Leave out limits whose results are not complete, which a run that goes on writes anew.
-
-    Raises
-    ------
-    DataError
-        If a folder cannot be looked into; or, unless `partly`, if a limit's results are not
-        complete: without it, answers would be about the others alone and nobody would know.
+    Whether they can be used is for `read_record` to say. A limit whose results are not complete is
+    refused: without it, answers would be about the others alone and nobody would know. With
+    `partly` it is left out; a run that goes on writes it anew.
     """
     folder = checked_path(folder, DataError)
     if holds(folder, "front.csv"):
@@ -148,11 +138,8 @@ def parts_of(folder: str | Path) -> tuple[Path, ...]:
 def read_record(folder: str | Path, *, at_work: bool = False) -> dict[str, Any]:
     """Read ``run.json`` of a finished run; if asked for, also where a further one is at work.
 
-    Raises
-    ------
-    DataError
-        If the folder holds no results, unfinished ones, or those of a moanon whose first two
-        version numbers differ from this one's: what a genome or a measure means may have changed.
+    Refused are results of a moanon whose first two version numbers differ from this one's: what a
+    genome or a measure means may have changed.
     """
     folder = checked_path(folder, DataError)
     if not at_work:
@@ -338,13 +325,7 @@ def _check_digest(
 
 
 def check_roles(folder: str | Path, record: Mapping[str, Any], roles: Mapping[str, str]) -> None:
-    """Refuse columns whose roles are not those of the run, which ``run.json`` states, too.
-
-    Raises
-    ------
-    DataError
-        If the roles differ, or the record states none.
-    """
+    """Refuse columns whose roles are not those of the run, which ``run.json`` states, too."""
     stated = record.get("roles")
     if stated is None:
         raise DataError(

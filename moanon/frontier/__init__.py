@@ -7,8 +7,7 @@ are the *efficient frontier*.
 
 - ``placing``: `place_releases` measures groupings of one table, and those of them whose groups are
   published as buckets; `Frontier` is what comes of it.
-- ``count_queries``: `CountQueries`, random COUNT queries and how wrong a release answers them
-  (L §5.2).
+  `CountQueries` are random COUNT queries, which show how wrong a release answers (L §5.2).
 
 >>> import pandas as pd
 >>> from moanon import Grouping, Instance, OrderedSpec, read_table
@@ -29,7 +28,6 @@ are the *efficient frontier*.
 
 from __future__ import annotations
 
-from moanon.frontier.count_queries import CountQueries
-from moanon.frontier.placing import Frontier, PlacedRelease, place_releases
+from moanon.frontier.placing import CountQueries, Frontier, PlacedRelease, place_releases
 
 __all__ = ["CountQueries", "Frontier", "PlacedRelease", "place_releases"]

@@ -5,12 +5,12 @@ A table reaches this room as its cells and leaves it as numbers.
 - ``join``: lays the columns of the cells out as a tree of pairs, once per table; ``forms``: merges
   the cells under a genome (`coarsen`, the hot loop).
 - ``histograms``: the sensitive values of the table and of groups; ``models``: what those of a group
-  give away; ``tallies``: what adds up over its people; ``costs``: what cells cost by other measures
-  than D's loss.
+  give away; ``costs``: what cells cost by other measures than D's loss, and what adds up over the
+  people of groups.
 - ``thresholds`` and ``selection``: which groups stay under a suppression rule and constraints, and
   all that is measured of them (`FIELDS`).
-- ``evaluation``: a run of genomes on one thread, or groups that somebody else has made;
-  ``population``: many genomes, on many threads.
+- ``population``: a run of genomes on one thread, many on many threads, or groups that somebody else
+  has made.
 - ``boxes``: the smallest blocks around a group, what they lose, and what else a group must have;
   ``node_splits``: the ways to split one; ``splitting``: boxes from the whole table down, looking
   ahead; ``moving``: cells that change groups.

@@ -58,14 +58,9 @@ def make_box_columns(
 ) -> BoxColumns:
     """Lay columns out for the kernels.
 
-    Parameters
-    ----------
-    blocks : sequence of (keys, losses)
-        Of each column as `join.LossScale.of_column` has them.
-    trees : sequence of (starts, stops, parents), or None
-        Nodes of each column's hierarchy in pre-order; None where it has none.
-    full : int
-        Loss of a row that is suppressed.
+    `blocks` are the keys and losses of each column, as `join.LossScale.of_column` has them; `trees`
+    the starts, stops and parents of the nodes of its hierarchy in pre-order, or None; `full` is the
+    loss of a row that is suppressed.
     """
     sizes = np.array([len(edges) - 1 for edges, _ in blocks], dtype=np.int64)
     leaf, start, stop, parent = [], [], [], []
@@ -189,16 +184,10 @@ def box_loss(blocks: Ints, lows: Ints | Codes, highs: Ints | Codes) -> int:
 
 @compiled
 def cover_groups(columns: BoxColumns, codes: Codes, group: Ints, starts: Ints, stops: Ints) -> None:
-    """Find the blocks of every group's box.
+    """Find the blocks of every group's box; each must have a cell.
 
-    Parameters
-    ----------
-    columns : BoxColumns
-    codes : array (columns, cells)
-    group : array (cells,)
-        The group of each cell; negative where it is suppressed.
-    starts, stops : arrays (columns, groups)
-        Results; every group must have a cell.
+    `group` is that of each cell, negative where it is suppressed; the results `starts` and `stops`
+    are arrays (columns, groups).
     """
     for column in range(len(starts)):
         for at in range(starts.shape[1]):
@@ -260,18 +249,10 @@ def meets_bounds(check: GroupCheck | None, rows: int, cells: Ints, number: int) 
         for at in range(check.values.starts[cells[i]], check.values.starts[cells[i] + 1]):
             histogram[check.values.values[at]] += np.uint32(check.values.counts[at])
     check.size[0] = rows
+    need, above, below = check.rule.need, check.rule.above, check.rule.below
+    plan, one, goodness = check.plan, int64(1), check.goodness
     measure_models(
-        int64(0),
-        check.plan.sensitive,
-        int64(1),
-        check.size,
-        check.rule.need,
-        check.rule.above,
-        check.rule.below,
-        check.plan,
-        check.histogram,
-        check.goodness,
-        check.mistakes,
+        need, above, below, one, check.size, plan, check.histogram, goodness, check.mistakes
     )
     meets = True
     for model in check.rule.bounded:
@@ -285,16 +266,8 @@ def parts_may_be_groups(
 ) -> bool:
     """Whether all parts of some cells have enough rows, and the sensitive values of a group.
 
-    Parameters
-    ----------
-    check : GroupCheck or None
-    least : int
-        Rows that a group must have.
-    counts : array (all cells,)
-        Rows of each cell of the table.
-    cells, part : arrays
-        The cells, and the part that each is in; below 0, in none.
-    parts : int
+    `counts` are of all cells of the table; `part` is the part that each of the `cells` is in, below
+    0 if in none.
     """
     chosen = np.empty(len(cells), dtype=np.int64)
     for which in range(parts):

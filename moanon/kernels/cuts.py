@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Codes, Floats, Ints
+from moanon.arrays import Bits, Bools, Codes, Floats, Ints, UInts
 from moanon.kernels.jit import compiled, inner, int64
 
 #: A bit that may still become either.
@@ -71,20 +71,11 @@ def move_boundaries(
 ) -> None:
     """Move a boundary of each row far, shift it by one place, or flip the one at its place.
 
-    Parameters
-    ----------
-    genomes : array (genomes, bits)
-    start : int
-    rows, at : arrays (moves,)
-    forward : array (moves,)
-        Whether a boundary is exchanged with the one after it (1) or before it (0).
-    shifts : array (moves,)
-        Below one half, it is, if there is one and it differs: else nothing would change.
-    far : array (moves,)
-        As `keep_movable` has left it.
-    lots : array (far moves, places)
-        Of the boundaries the one with the highest lot is cleared, of the other places that with the
-        highest is set.
+    The place is ``at[i]``. It is exchanged with the one after it (where `forward` is 1) or before
+    it, if its number in `shifts` is below one half, there is one and it differs: else nothing would
+    change. `far` is as `keep_movable` has left it. Of the boundaries that move far the one with the
+    highest of its `lots` (far moves, places) is cleared, of the other places that with the highest
+    is set.
     """
     places, moved = lots.shape[1], 0
     for i in range(len(rows)):
@@ -160,71 +151,38 @@ class CutColumn(NamedTuple):
     marks: Ints  # (values,): random numbers; the sum of those of its blocks identifies a group
 
 
-@compiled
-def best_cut(
-    column: CutColumn,
-    counts: Ints,
-    shown: Ints,
-    cells: Ints,
-    full: int,
-    k: int,
-    limit: int,
-    most_fine: int,
-    bits: Bits,
-) -> None:
-    """Find a cheaper cut of a column, of which at most `limit` rows are suppressed.
+@inner
+def add_rectangle(grid: Ints, low: int, high: int, near: int, far: int, amount: int) -> None:
+    """Add to all places from `low` to `high` and `near` to `far`, ends left out, once summed up."""
+    grid[low, near] += amount
+    grid[low, far] -= amount
+    grid[high, near] -= amount
+    grid[high, far] += amount
 
-    Where the cheapest one of all suppresses more, suppressed rows are fined, by as much as it takes
-    (found by halving); then a cut between two fines may be missed. It is one function, without
-    slices and views: it is compiled before a first search, and must not make that much longer.
 
-    Parameters
-    ----------
-    column : CutColumn
-    counts : array (cells,)
-        Rows of each cell.
-    shown : array (2, values)
-        The mark of the block that a base value is in, and what a row loses by it.
-    cells : array (2, cells)
-        Sums of the marks and losses that each cell shows in all columns. What is left of the marks
-        without those of this column is the same number for cells with the same blocks elsewhere.
-    full : int
-        What a suppressed row loses.
-    k, limit : int
-    most_fine : int
-        The largest fine that is tried.
-    bits : array (values - 1,)
-        A cut; replaced by the cheapest one unless it is that itself.
+@inner
+def sum_up(grid: Ints) -> None:
+    """Sum up what `add_rectangle` has noted, along both edges."""
+    rows, columns = grid.shape
+    for i in range(rows):
+        for j in range(1, columns):
+            grid[i, j] += grid[i, j - 1]
+    for i in range(1, rows):
+        for j in range(columns):
+            grid[i, j] += grid[i - 1, j]
+
+
+@inner
+def _group_elsewhere(others: Ints, members: UInts, first: UInts, begin: Ints) -> int:
+    """List cells by groups, those with the same of `others`, and otherwise as they are.
+
+    Returns how many groups there are; `first` is a cell of each, `begin` where its members begin.
     """
-    codes, starts, stops, keys, loss, _ = column
-    number, size = len(codes), len(bits) + 1
-    # The cells by their base values: sorted anew each time, since that takes little beside the
-    # rest, and one order for each column would take more memory than all else of a large table.
-    upto = np.zeros(size + 1, dtype=np.int64)  # first cells, then rows, of lower values
-    for i in range(number):
-        upto[codes[i] + 1] += 1
-    for value in range(size):
-        upto[value + 1] += upto[value]
-    order = np.zeros(number, dtype=np.uint32)
-    values = np.zeros(number, dtype=np.uint32)
-    rows = np.zeros(number, dtype=np.int64)
-    for cell in range(number):
-        i = upto[codes[cell]]
-        upto[codes[cell]] += 1
-        order[i], values[i], rows[i] = cell, codes[cell], counts[cell]
-    # Cells in groups, those of a group together and in order of their values.
-    mask = 15
+    number, mask, groups = len(others), 15, 0
     while mask < 2 * number:
         mask = 2 * mask + 1
-    others = np.zeros(number, dtype=np.int64)
-    for i in range(number):
-        others[i] = cells[0, order[i]] - shown[0, values[i]]
     table = np.zeros(mask + 1, dtype=np.uint32)  # number of the group, from 1
     group = np.zeros(number, dtype=np.uint32)
-    first = np.zeros(number, dtype=np.uint32)  # cell of each group
-    begin = np.zeros(number + 1, dtype=np.int64)
-    members = np.zeros(number, dtype=np.uint32)
-    groups = 0
     for i in range(number):
         place = (others[i] ^ (others[i] >> 29)) & mask
         while table[place] > 0 and others[first[table[place] - 1]] != others[i]:
@@ -241,52 +199,41 @@ def best_cut(
         begin[group[i]] -= 1
         members[begin[group[i]]] = i
     begin[groups] = number
-    # What each block suppresses: rows, and what these cost; first as differences along both edges.
-    gone = np.zeros((size + 2, size + 2), dtype=np.int64)
-    dear = np.zeros((size + 2, size + 2), dtype=np.int64)
-    for g in range(groups):
-        one = first[g]  # what a suppressed row costs beyond the losses of the other columns
-        beyond = full - cells[1, order[one]] + shown[1, values[one]]
-        low, one = 0, begin[g]
-        while one < begin[g + 1]:
-            here, other, after, small = values[members[one]], one, one, 0
-            while other < begin[g + 1]:
-                last = values[members[other]]
-                while other < begin[g + 1] and values[members[other]] == last:
-                    small += rows[members[other]]
-                    other += 1
-                if last == here:
-                    after = other
-                if small >= k:
-                    break
-                far = size + 1
-                if other < begin[g + 1]:
-                    far = values[members[other]] + 1
-                cost = small * beyond
-                gone[low, last + 1] += small
-                gone[low, far] -= small
-                gone[here + 1, last + 1] -= small
-                gone[here + 1, far] += small
-                dear[low, last + 1] += cost
-                dear[low, far] -= cost
-                dear[here + 1, last + 1] -= cost
-                dear[here + 1, far] += cost
-            low, one = here + 1, after
-    for i in range(size + 1):
-        for j in range(1, size + 1):
-            gone[i, j] += gone[i, j - 1]
-            dear[i, j] += dear[i, j - 1]
-    for i in range(1, size + 1):
-        for j in range(size + 1):
-            gone[i, j] += gone[i - 1, j]
-            dear[i, j] += dear[i - 1, j]
-    for value in range(size + 1):
-        upto[value] = 0
-    for i in range(number):
-        upto[values[i] + 1] += rows[i]
-    for value in range(size):
-        upto[value + 1] += upto[value]
-    # Shortest paths, with one fine after the other.
+    return groups
+
+
+@inner
+def _note_small(
+    values: UInts, rows: Ints, begin: int, end: int, members: UInts, beyond: int, k: int,
+    gone: Ints, dear: Ints,
+) -> None:  # fmt: skip
+    """Note what each block suppresses of the group ``members[begin:end]``: rows, and their cost."""
+    low, one = 0, begin
+    while one < end:
+        here, other, after, small = values[members[one]], one, one, 0
+        while other < end:
+            last = values[members[other]]
+            while other < end and values[members[other]] == last:
+                small += rows[members[other]]
+                other += 1
+            if last == here:
+                after = other
+            if small >= k:
+                break
+            far = len(gone) - 1
+            if other < end:
+                far = values[members[other]] + 1
+            add_rectangle(gone, low, here + 1, last + 1, far, small)
+            add_rectangle(dear, low, here + 1, last + 1, far, small * beyond)
+        low, one = here + 1, after
+
+
+@inner
+def _cheapest_cut(
+    column: CutColumn, upto: Ints, gone: Ints, dear: Ints, limit: int, most_fine: int, bits: Bits
+) -> None:
+    """Find the shortest path over blocks, with one fine after the other."""
+    size, loss, keys = len(bits) + 1, column.loss, column.keys
     best, start, small, cost = _NEVER, 0, 0, 0
     for stop in range(1, size + 1):
         if stop == size or bits[stop - 1] == 1:
@@ -302,8 +249,8 @@ def best_cut(
     while enough - too_low > 1 + most_fine // _FINENESS:
         for edge in range(1, size + 1):
             ahead[0, edge] = _NEVER
-        for block in range(len(starts)):
-            start, stop = starts[block], stops[block]
+        for block in range(len(column.starts)):
+            start, stop = column.starts[block], column.stops[block]
             small = gone[start, stop]
             if ahead[0, start] == _NEVER or small > limit:
                 continue
@@ -333,6 +280,66 @@ def best_cut(
         fine = (too_low + enough) // 2
 
 
+@compiled
+def best_cut(
+    column: CutColumn,
+    counts: Ints,
+    shown: Ints,
+    cells: Ints,
+    full: int,
+    k: int,
+    limit: int,
+    most_fine: int,
+    bits: Bits,
+) -> None:
+    """Find a cheaper cut of a column, of which at most `limit` rows are suppressed.
+
+    Where the cheapest one of all suppresses more, suppressed rows are fined, by as much as it takes
+    (found by halving); then a cut between two fines may be missed.
+
+    `shown` (2, values) is the mark of the block that a base value is in and what a row loses by it;
+    `cells` (2, cells) the sums of the marks and losses that each cell shows in all columns. What is
+    left of the marks without those of this column is the same number for cells with the same blocks
+    elsewhere. A suppressed row loses `full`; `most_fine` is the largest fine that is tried. `bits`
+    is a cut, replaced by the cheapest one unless it is that itself.
+    """
+    codes, number, size = column.codes, len(counts), len(bits) + 1
+    # The cells by their base values: sorted anew each time, since that takes little beside the
+    # rest, and one order for each column would take more memory than all else of a large table.
+    upto = np.zeros(size + 1, dtype=np.int64)  # first cells, then rows, of lower values
+    for i in range(number):
+        upto[codes[i] + 1] += 1
+    for value in range(size):
+        upto[value + 1] += upto[value]
+    order = np.zeros(number, dtype=np.uint32)
+    values = np.zeros(number, dtype=np.uint32)
+    rows = np.zeros(number, dtype=np.int64)
+    others = np.zeros(number, dtype=np.int64)
+    for cell in range(number):
+        i = upto[codes[cell]]
+        upto[codes[cell]] += 1
+        order[i], values[i], rows[i] = cell, codes[cell], counts[cell]
+        others[i] = cells[0, cell] - shown[0, codes[cell]]
+    members, first = np.zeros(number, dtype=np.uint32), np.zeros(number, dtype=np.uint32)
+    begin = np.zeros(number + 1, dtype=np.int64)
+    groups = _group_elsewhere(others, members, first, begin)
+    gone = np.zeros((size + 2, size + 2), dtype=np.int64)
+    dear = np.zeros((size + 2, size + 2), dtype=np.int64)
+    for g in range(groups):
+        one = first[g]  # what a suppressed row costs beyond the losses of the other columns
+        beyond = full - cells[1, order[one]] + shown[1, values[one]]
+        _note_small(values, rows, begin[g], begin[g + 1], members, beyond, k, gone, dear)
+    sum_up(gone)
+    sum_up(dear)
+    for value in range(size + 1):
+        upto[value] = 0
+    for i in range(number):
+        upto[values[i] + 1] += rows[i]
+    for value in range(size):
+        upto[value + 1] += upto[value]
+    _cheapest_cut(column, upto, gone, dear, limit, most_fine, bits)
+
+
 # -- genomes of which some bits are decided --------------------------------------------------------
 
 
@@ -355,7 +362,10 @@ class CutTable(NamedTuple):
 
 
 class View(NamedTuple):
-    """The coarse blocks and the fine values of each column; see the module."""
+    """The coarse blocks and the fine values of each column; see the module.
+
+    By the coarse blocks of all columns, cells are in groups. Those of enough rows are listed.
+    """
 
     edges: Ints  # (columns, values + 1): base value at which each fine value begins, and the end
     fine: Ints  # (columns, values): fine value …
@@ -364,15 +374,10 @@ class View(NamedTuple):
     fines: Ints  # (columns,): how many there are of each …
     coarses: Ints
     free: Ints  # … and how many bits are free
-
-
-class Groups(NamedTuple):
-    """Cells in groups of enough rows, group by group."""
-
     cells: Ints  # those of each group together
     first: Ints  # (groups + 1,): where those of each group begin
     rows: Ints  # (groups,)
-    suppressed: int  # rows in groups that are too small, which are not listed
+    suppressed: int  # rows in groups that are too small
 
 
 @inner
@@ -445,8 +450,8 @@ def decide_trees(table: CutTable, state: Bits) -> bool:
 
 
 @inner
-def view_of(table: CutTable, state: Bits) -> View:
-    """Lay out the coarse blocks and fine values of a state."""
+def view_of(table: CutTable, state: Bits, k: int) -> View:
+    """Lay out the coarse blocks and fine values of a state, and its groups of `k` rows or more."""
     columns, most = len(table.sizes), largest(table.sizes)
     edges = np.zeros((columns, most + 1), dtype=np.int64)
     fine = np.zeros((columns, most), dtype=np.int64)
@@ -471,7 +476,10 @@ def view_of(table: CutTable, state: Bits) -> View:
         edges[c, value + 1] = table.sizes[c]
         coarse_start[c, block + 1] = value + 1
         fines[c], coarses[c] = value + 1, block + 1
-    return View(edges, fine, coarse, coarse_start, fines, coarses, free)
+    cells, first, rows, suppressed = _group_coarsely(table, coarse, coarses, k)
+    return View(
+        edges, fine, coarse, coarse_start, fines, coarses, free, cells, first, rows, suppressed
+    )
 
 
 @inner
@@ -498,20 +506,22 @@ def _number(keys: Ints) -> int:
 
 
 @inner
-def group_coarsely(table: CutTable, view: View, k: int) -> Groups:
-    """Group the cells by the coarse blocks of all columns."""
+def _group_coarsely(
+    table: CutTable, coarse: Ints, coarses: Ints, k: int
+) -> tuple[Ints, Ints, Ints, int]:
+    """Group the cells by the coarse blocks of all columns; see `View`."""
     codes, counts = table.codes, table.counts
     cells = len(counts)
     key = np.zeros(cells, dtype=np.int64)
     keys = int64(1)
     for c in range(len(table.sizes)):
-        blocks = view.coarses[c]
+        blocks = coarses[c]
         if blocks == 1:
             continue
         if keys > _MOST_KEYS // blocks:  # numbers of groups are smaller than keys
             keys = int64(_number(key))
         for i in range(cells):
-            key[i] = key[i] * blocks + view.coarse[c, codes[c, i]]
+            key[i] = key[i] * blocks + coarse[c, codes[c, i]]
         keys *= blocks
     number = _number(key)
     rows = np.zeros(number, dtype=np.int64)
@@ -537,7 +547,7 @@ def group_coarsely(table: CutTable, view: View, k: int) -> Groups:
         if place[key[i]] >= 0:
             order[place[key[i]]] = i
             place[key[i]] += 1
-    return Groups(order, first[: kept + 1], rows[:kept], suppressed)
+    return order, first[: kept + 1], rows[:kept], suppressed
 
 
 @inner
@@ -561,14 +571,13 @@ def measure_cut(table: CutTable, genome: Bits, k: int, kept: Ints) -> tuple[int,
     column. Returns the rows that are suppressed, and those of the smallest group that is not; 0 if
     there is none.
     """
-    view = view_of(table, genome)
-    groups = group_coarsely(table, view, k)
-    for group in range(len(groups.rows)):
-        cell = groups.cells[groups.first[group]]
+    view = view_of(table, genome, k)
+    for group in range(len(view.rows)):
+        cell = view.cells[view.first[group]]
         for c in range(len(table.sizes)):
             block = view.coarse[c, table.codes[c, cell]]
             begin = view.edges[c, view.coarse_start[c, block]]
             end = view.edges[c, view.coarse_start[c, block + 1]]
-            kept[table.loss_first[c] + key_between(table, c, begin, end)] += groups.rows[group]
-    smallest = groups.rows.min() if len(groups.rows) else int64(0)
-    return groups.suppressed, smallest
+            kept[table.loss_first[c] + key_between(table, c, begin, end)] += view.rows[group]
+    smallest = view.rows.min() if len(view.rows) else int64(0)
+    return view.suppressed, smallest

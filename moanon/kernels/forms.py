@@ -21,11 +21,13 @@ not be looked at. Keys are compared whole, never by their hashes alone.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from moanon.arrays import Bits, Codes, Ints, UInts
 from moanon.kernels.jit import inner, int64
-from moanon.kernels.join import DENSE, Forms, Keys, Shape, WideBuffers, Workspace
+from moanon.kernels.join import DENSE, Forms, Keys, Shape
 
 #: Pairs of groups at the root have a place each, but no more than this for each entry, because all
 #: places are gone through.
@@ -43,7 +45,7 @@ _ZERO, _ONE, _STEP = np.uint32(0), np.uint32(1), np.uint64(1)
 
 @inner
 def _merge_column(
-    shape: Shape, forms: Forms, fine: int, coarse: int, genome: Bits, work: Workspace, column: int
+    shape: Shape, forms: Forms, fine: int, coarse: int, genome: Bits, column: int
 ) -> None:
     """Merge a column's blocks where the genome has a 0 between them."""
     first = shape.place[column]
@@ -52,11 +54,11 @@ def _merge_column(
     key = 0
     for entry in range(first, last + 1):
         key += forms.key[fine, entry]
-        work.group_of[entry] = block - first
+        forms.group_of[entry] = block - first
         if entry == last or genome[forms.boundary[fine, entry]]:
             forms.key[coarse, block] = key
             forms.boundary[coarse, block] = forms.boundary[fine, entry]
-            work.loss[block] = work.loss_table[work.loss_start[column] + key]
+            forms.loss[block] = forms.loss_table[forms.loss_start[column] + key]
             block += 1
             key = 0
     forms.entries[coarse, column] = block - first
@@ -80,27 +82,30 @@ def bucket(group_of: UInts, groups: int, first: UInts, order: UInts) -> None:
     first[0] = 0
 
 
+class _Pairs(NamedTuple):
+    """A pair node of the fine form, as its children fall into groups, and where the coarse goes."""
+
+    starts: UInts  # of the fine form (compressed rows) …
+    right: UInts
+    left_group: UInts  # group of each left and right entry
+    right_group: UInts
+    left_groups: int  # how many there are
+    right_groups: int
+    coarse_starts: UInts  # … and of the coarse form
+    coarse_right: UInts
+
+
 @inner
-def _merge_pairs(
-    fine_starts: UInts,
-    fine_right: UInts,
-    right_group: UInts,
-    left_groups: int,
-    first: UInts,
-    order: UInts,
-    slot: UInts,
-    group_of: UInts,
-    coarse_starts: UInts,
-    coarse_right: UInts,
-) -> int:
+def _merge_pairs(node: _Pairs, first: UInts, order: UInts, slot: UInts, group_of: UInts) -> int:
     """Number the distinct (left group, right group) pairs of a node; return how many."""
+    starts, fine_right, _, right_group, left_groups, _, coarse_starts, coarse_right = node
     found = np.uint32(0)
     for left in range(left_groups):
         begin = found
         coarse_starts[left] = found
         for i in range(first[left], first[left + 1]):
             entry = order[i]
-            for pair in range(fine_starts[entry], fine_starts[entry + _ONE]):
+            for pair in range(starts[entry], starts[entry + _ONE]):
                 right = right_group[fine_right[pair]]
                 number = slot[right]
                 is_new = number == 0
@@ -118,29 +123,20 @@ def _merge_pairs(
 
 @inner
 def _merge_root(
-    fine_starts: UInts,
-    fine_right: UInts,
-    fine_counts: UInts,
-    right_group: UInts,
-    left_groups: int,
-    first: UInts,
-    order: UInts,
-    slot: UInts,
-    coarse_starts: UInts,
-    coarse_right: UInts,
-    coarse_counts: UInts,
+    node: _Pairs, first: UInts, order: UInts, slot: UInts, counts: UInts, coarse_counts: UInts
 ) -> int:
     """Like `_merge_pairs` at the root, where rows are counted and numbers are not needed."""
+    starts, fine_right, _, right_group, left_groups, _, coarse_starts, coarse_right = node
     found = np.uint32(0)
     for left in range(left_groups):
         begin = found
         coarse_starts[left] = found
         for i in range(first[left], first[left + 1]):
             entry = order[i]
-            for pair in range(fine_starts[entry], fine_starts[entry + _ONE]):
+            for pair in range(starts[entry], starts[entry + _ONE]):
                 right = right_group[fine_right[pair]]
                 rows = slot[right]
-                slot[right] = rows + fine_counts[pair]
+                slot[right] = rows + counts[pair]
                 coarse_right[found] = right
                 found += np.uint32(rows == 0)
         for pair in range(begin, found):
@@ -152,25 +148,15 @@ def _merge_root(
 
 
 @inner
-def _merge_densely(
-    fine_starts: UInts,
-    fine_right: UInts,
-    fine_counts: UInts,
-    left_group: UInts,
-    right_group: UInts,
-    left_groups: int,
-    right_groups: int,
-    dense: UInts,
-    coarse_starts: UInts,
-    coarse_right: UInts,
-    coarse_counts: UInts,
-) -> int:
+def _merge_densely(node: _Pairs, dense: UInts, counts: UInts, coarse_counts: UInts) -> int:
     """Like `_merge_root`, where every pair of groups has a place: entries are taken as they lie."""
+    starts, fine_right, left_group, right_group, left_groups, right_groups, _, _ = node
+    coarse_starts, coarse_right = node.coarse_starts, node.coarse_right
     width = np.uint32(right_groups)
     for entry in range(len(left_group)):
         here = left_group[entry] * width
-        for pair in range(fine_starts[entry], fine_starts[entry + 1]):
-            dense[here + right_group[fine_right[pair]]] += fine_counts[pair]
+        for pair in range(starts[entry], starts[entry + 1]):
+            dense[here + right_group[fine_right[pair]]] += counts[pair]
     found, place = np.uint32(0), np.uint32(0)
     for left in range(left_groups):
         coarse_starts[left] = found
@@ -188,73 +174,40 @@ def _merge_densely(
 
 @inner
 def _merge_node(
-    shape: Shape, forms: Forms, fine: int, coarse: int, i: int, count_only: bool, work: Workspace
+    shape: Shape, forms: Forms, fine: int, coarse: int, i: int, count_only: bool
 ) -> None:
     """Make one pair node of the coarse form; its children are made already."""
-    node = shape.columns + i
-    left = shape.left[i]
-    right = shape.right[i]
-    here = shape.place[node]
-    left_groups = forms.entries[coarse, left]
-    right_groups = forms.entries[coarse, right]
-    left_place = shape.place[left]
-    right_place = shape.place[right]
-    left_group = work.group_of[left_place : left_place + forms.entries[fine, left]]
-    pairs = left_groups * right_groups
-    dense = count_only and pairs <= min(DENSE, _PLACES_PER_ENTRY * forms.entries[fine, node])
-    if not dense:
-        bucket(left_group, left_groups, work.first, work.order)
-    fine_starts = forms.row_starts[fine, shape.row_place[i] :]
-    fine_right = forms.right_of[fine, here:]
-    right_group = work.group_of[right_place : right_place + forms.entries[fine, right]]
+    left, right, here = shape.left[i], shape.right[i], shape.place[shape.columns + i]
+    left_place, right_place = shape.place[left], shape.place[right]
+    left_groups, right_groups = forms.entries[coarse, left], forms.entries[coarse, right]
     starts = forms.row_starts[coarse, shape.row_place[i] :]
     rights = forms.right_of[coarse, here:]
-    if dense:
-        found = _merge_densely(
-            fine_starts,
-            fine_right,
-            forms.counts[fine],
-            left_group,
-            right_group,
-            left_groups,
-            right_groups,
-            work.dense,
-            starts,
-            rights,
-            forms.counts[coarse],
-        )
-    elif count_only:
-        found = _merge_root(
-            fine_starts,
-            fine_right,
-            forms.counts[fine],
-            right_group,
-            left_groups,
-            work.first,
-            work.order,
-            work.slot,
-            starts,
-            rights,
-            forms.counts[coarse],
-        )
+    node = _Pairs(
+        forms.row_starts[fine, shape.row_place[i] :],
+        forms.right_of[fine, here:],
+        forms.group_of[left_place : left_place + forms.entries[fine, left]],
+        forms.group_of[right_place : right_place + forms.entries[fine, right]],
+        left_groups,
+        right_groups,
+        starts,
+        rights,
+    )
+    first, order, slot = forms.first, forms.order, forms.slot
+    places = min(DENSE, _PLACES_PER_ENTRY * forms.entries[fine, shape.columns + i])
+    if count_only and left_groups * right_groups <= places:
+        found = _merge_densely(node, forms.dense, forms.counts[fine], forms.counts[coarse])
     else:
-        found = _merge_pairs(
-            fine_starts,
-            fine_right,
-            right_group,
-            left_groups,
-            work.first,
-            work.order,
-            work.slot,
-            work.group_of[here:],
-            starts,
-            rights,
-        )
-    forms.entries[coarse, node] = found
+        bucket(node.left_group, left_groups, first, order)
+        if count_only:
+            counts, coarse_counts = forms.counts[fine], forms.counts[coarse]
+            found = _merge_root(node, first, order, slot, counts, coarse_counts)
+        else:
+            found = _merge_pairs(node, first, order, slot, forms.group_of[here:])
+    forms.entries[coarse, shape.columns + i] = found
     for group in range(left_groups):
-        left_loss = work.loss[left_place + group]
+        left_loss = forms.loss[left_place + group]
         for pair in range(starts[group], starts[group + 1]):
-            work.loss[here + pair] = left_loss + work.loss[right_place + rights[pair]]
+            forms.loss[here + pair] = left_loss + forms.loss[right_place + rights[pair]]
 
 
 # -- a wide root -----------------------------------------------------------------------------------
@@ -317,67 +270,49 @@ def _number_hashed(
 
 
 @inner
-def _number(span: int, entries: int, buffers: WideBuffers, group_of: UInts, first: UInts) -> int:
+def _number(
+    span: int, entries: int, keys: Keys, table: UInts, group_of: UInts, first: UInts
+) -> int:
     """Number the keys, which are below `span`; return how many different ones there are."""
     bits = int64(1)
     while (int64(1) << bits) < 2 * entries:
         bits += 1
     dense = span <= (int64(1) << bits)
     for slot in range(span if dense else int64(1) << bits):
-        buffers.table[slot] = 0
+        table[slot] = 0
     if dense:
-        return _number_densely(buffers.keys, entries, buffers.table, group_of, first)
-    return _number_hashed(buffers.keys, entries, bits, buffers.table, group_of, first)
+        return _number_densely(keys, entries, table, group_of, first)
+    return _number_hashed(keys, entries, bits, table, group_of, first)
 
 
 @inner
 def _add_digits(
-    shape: Shape,
-    members: Codes,
-    entries: int,
-    begin: int,
-    end: int,
-    group_of: UInts,
-    buffers: WideBuffers,
+    shape: Shape, forms: Forms, members: Codes, entries: int, begin: int, end: int, keys: Keys
 ) -> None:
-    """Make keys of the groups so far (`group_of`) and of the digits ``order[begin:end]``."""
+    """Make keys of the groups so far and of the digits ``digits[begin:end]``."""
+    group_of = forms.group_of[shape.place[-2] :]
     for near in range(0, entries, _NEAR):
         far = min(near + _NEAR, entries)
         for entry in range(near, far):
-            buffers.keys[entry] = np.uint64(group_of[entry])
+            keys[entry] = np.uint64(group_of[entry])
         for i in range(begin, end):
-            part = buffers.order[i]
-            digit = buffers.digit[shape.place[shape.parts[part]] :]
+            part = forms.digits[i]
+            digit = forms.digit[shape.place[shape.parts[part]] :]
             member = members[part]
             for entry in range(near, far):
-                buffers.keys[entry] += digit[member[entry]]
+                keys[entry] += digit[member[entry]]
 
 
 @inner
-def number_tuples(
-    shape: Shape,
-    members: Codes,
-    fine: Ints,
-    groups: Ints,
-    node_group: UInts,
-    group_of: UInts,
-    first: UInts,
-    buffers: WideBuffers,
+def _number_tuples(
+    shape: Shape, forms: Forms, fine: int, coarse: int, digits: int, keys: Keys
 ) -> int:
-    """Number the different tuples of groups that a root's entries have; return how many.
+    """Number the different tuples of groups that the root's entries have; return how many.
 
-    Parameters
-    ----------
-    members : array (parts, entries)
-        Entry of each part that an entry of the root has.
-    fine, groups : arrays (nodes,)
-        Entries of each node, and groups that they fall into.
-    node_group : array
-        Group of each entry below the root, by its place.
-    group_of, first : arrays
-        Filled with the group of each entry of the root, and with the first entry of each group.
+    Filled are the group of each entry of the root, and the first entry of each group (`order`).
     """
-    digits, entries = _list_digits(shape, groups, buffers.order), fine[-1]
+    entries = forms.entries[fine, -1]
+    group_of, first = forms.group_of[shape.place[-2] :], forms.order
     for entry in range(entries):
         group_of[entry] = 0
     first[0] = 0
@@ -385,64 +320,44 @@ def number_tuples(
     while begin < digits and found < entries:
         span, end = np.uint64(found), begin
         while end < digits:
-            node = shape.parts[buffers.order[end]]
-            choices = np.uint64(groups[node])
+            node = shape.parts[forms.digits[end]]
+            choices = np.uint64(forms.entries[coarse, node])
             if span > _MOST // choices:
                 break
-            for entry in range(shape.place[node], shape.place[node] + fine[node]):
-                buffers.digit[entry] = np.uint64(node_group[entry]) * span
+            here = shape.place[node]
+            for entry in range(here, here + forms.entries[fine, node]):
+                forms.digit[entry] = np.uint64(forms.group_of[entry]) * span
             span *= choices
             end += 1
-        _add_digits(shape, members, entries, begin, end, group_of, buffers)
-        found = _number(int64(span), entries, buffers, group_of, first)
+        _add_digits(shape, forms, forms.members[fine], entries, begin, end, keys)
+        found = _number(int64(span), entries, keys, forms.table, group_of, first)
         begin = end
     return found
 
 
 @inner
-def add_losses(
-    shape: Shape,
-    members: Codes,
-    fine: Ints,
-    groups: Ints,
-    node_group: UInts,
-    first: UInts,
-    found: int,
-    node_loss: Ints,
-    loss: Ints,
-    buffers: WideBuffers,
+def _add_losses(
+    shape: Shape, forms: Forms, fine: int, coarse: int, digits: int, found: int
 ) -> None:
-    """Add up the losses of groups that `number_tuples` has found."""
-    digits, whole = _list_digits(shape, groups, buffers.order), int64(0)
+    """Add up the losses of groups that `_number_tuples` has found."""
+    first, loss, whole = forms.order, forms.loss[shape.place[-2] :], int64(0)
     for node in shape.parts:
         here = shape.place[node]
-        if groups[node] == 1:
-            whole += node_loss[here]
+        if forms.entries[coarse, node] == 1:
+            whole += forms.loss[here]
         else:
-            for entry in range(here, here + fine[node]):
-                buffers.loss[entry] = node_loss[here + node_group[entry]]
+            for entry in range(here, here + forms.entries[fine, node]):
+                forms.part_loss[entry] = forms.loss[here + forms.group_of[entry]]
     for near in range(0, found, _NEAR):
         far = min(near + _NEAR, found)
         for group in range(near, far):
             loss[group] = whole
         for i in range(digits):
-            part = buffers.order[i]
-            of_entry = buffers.loss[shape.place[shape.parts[part]] :]
-            member = members[part]
+            part = forms.digits[i]
+            of_entry = forms.part_loss[shape.place[shape.parts[part]] :]
+            member = forms.members[fine, part]
             for group in range(near, far):
                 loss[group] += of_entry[member[first[group]]]
-
-
-@inner
-def take_members(
-    shape: Shape, members: Codes, node_group: UInts, first: UInts, found: int, out: Codes
-) -> None:
-    """Say which groups of the parts each of the groups has."""
-    for part in range(len(shape.parts)):
-        here = node_group[shape.place[shape.parts[part]] :]
-        member, taken = members[part], out[part]
-        for group in range(found):
-            taken[group] = here[member[first[group]]]
 
 
 @inner
@@ -465,34 +380,26 @@ def _merge_wide(
     coarse: int,
     numbered: bool,
     whole: bool,
-    work: Workspace,
-    wide: WideBuffers | None,
+    keys: Keys | None,
 ) -> None:
     """Make a wide root of the coarse form, where there is one; its parts are made already."""
-    if wide is None:  # then nothing of what follows is compiled
+    if keys is None:  # then nothing of what follows is compiled
         return
-    here, entries, groups = shape.place[-2], forms.entries[fine], forms.entries[coarse]
-    members, group_of, first = forms.members[fine], work.group_of[here:], work.order
-    found = number_tuples(shape, members, entries, groups, work.group_of, group_of, first, wide)
-    add_losses(
-        shape,
-        members,
-        entries,
-        groups,
-        work.group_of,
-        first,
-        found,
-        work.loss,
-        work.loss[here:],
-        wide,
-    )
-    if whole:
-        take_members(shape, members, work.group_of, first, found, forms.members[coarse])
+    digits = _list_digits(shape, forms.entries[coarse], forms.digits)
+    found = _number_tuples(shape, forms, fine, coarse, digits, keys)
+    _add_losses(shape, forms, fine, coarse, digits, found)
+    if whole:  # which groups of the parts each of the groups has
+        for part in range(len(shape.parts)):
+            part_group = forms.group_of[shape.place[shape.parts[part]] :]
+            member, taken = forms.members[fine, part], forms.members[coarse, part]
+            for group in range(found):
+                taken[group] = part_group[member[forms.order[group]]]
     if not numbered:
         rows, fine_rows = forms.counts[coarse], forms.counts[fine]
+        group_of = forms.group_of[shape.place[-2] :]
         for group in range(found):
             rows[group] = 0
-        for entry in range(entries[-1]):
+        for entry in range(forms.entries[fine, -1]):
             rows[group_of[entry]] += fine_rows[entry]
     forms.entries[coarse, -1] = found
 
@@ -511,7 +418,6 @@ def coarsen(
     fresh: bool,
     numbered: bool,
     whole: bool,
-    work: Workspace,
 ) -> bool:
     """Make level `coarse` the form of `genome`, from level `fine`; return whether groups changed.
 
@@ -519,7 +425,7 @@ def coarsen(
     `coarse` was made from the same `fine` for the genome `previous` and `fresh` is false, columns
     whose bits did not change and pairs of such columns are left as they are.
 
-    Where groups are to be `numbered`, `work` says afterwards which one each root entry belongs to;
+    Where groups are to be `numbered`, `forms` says afterwards which one each root entry belongs to;
     their rows are not counted then. Where the form is not `whole`, what parts the groups of a wide
     root have is left out: coarser forms are made from it, and costs added up.
     """
@@ -532,23 +438,23 @@ def coarsen(
                 if genome[bit] != previous[bit]:
                     changed = True
                     break
-        work.changed[column] = changed
+        forms.changed[column] = changed
         if changed:
-            _merge_column(shape, forms, fine, coarse, genome, work, column)
+            _merge_column(shape, forms, fine, coarse, genome, column)
     pairs = len(shape.left)
     for i in range(pairs):
         node = shape.columns + i
         left = shape.left[i]
         right = shape.right[i]
-        work.changed[node] = work.changed[left] or work.changed[right]
-        if work.changed[node]:
+        forms.changed[node] = forms.changed[left] or forms.changed[right]
+        if forms.changed[node]:
             root = i == pairs - 1 and len(shape.parts) == 0
-            _merge_node(shape, forms, fine, coarse, i, root and not numbered, work)
+            _merge_node(shape, forms, fine, coarse, i, root and not numbered)
     if len(shape.parts):
         changed = False
         for part in shape.parts:
-            changed = changed or work.changed[part]
-        work.changed[-1] = changed
+            changed = changed or forms.changed[part]
+        forms.changed[-1] = changed
         if changed:
-            _merge_wide(shape, forms, fine, coarse, numbered, whole, work, work.wide)
-    return bool(work.changed[-1])
+            _merge_wide(shape, forms, fine, coarse, numbered, whole, forms.keys)
+    return bool(forms.changed[-1])

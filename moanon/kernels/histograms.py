@@ -23,10 +23,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Floats, Ints, Outlined, UInts
+from moanon.arrays import Bools, Floats, Ints, Outlined, UInts, Values
 from moanon.kernels.forms import bucket
 from moanon.kernels.jit import compiled, inner, int64
-from moanon.kernels.join import Forms, JoinTree, Shape, Workspace
+from moanon.kernels.join import Forms, JoinTree, Shape
 
 #: How far apart the values of a sensitive column are.
 Distance = Literal["equal", "ordered", "tree"]
@@ -41,6 +41,8 @@ _DENSE_VALUES = 64
 _DENSE_PLACES = 1 << 22
 #: So many cells at a time have their values put in the order of a form.
 _AT_ONCE = 1 << 18
+#: So many pairs of group and value are sorted at a time.
+_PAIRS = 1 << 19
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _ONE = np.uint32(1)
 
@@ -98,27 +100,14 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class HistogramColumn(Outlined):
-    """A column whose values are counted group by group.
+    """A column whose values are counted group by group; values ascend with their places."""
 
-    Attributes
-    ----------
-    total : array (values,)
-        Rows of the table with each value; values ascend with their places.
-    distance : int
-        `EQUAL`, `ORDERED` or `TREE`.
-    place : array (values,)
-        Place of each value in the domain.
-    size : int
-        Number of places.
-    levels : array (height, places)
-        Of a tree, for each level below the root, from the leaves on: the first place of the node
-        that each place is in.
-    """
-
-    total: Ints
-    distance: int
-    place: Ints
-    size: int
+    total: Ints  # (values,): rows of the table with each
+    distance: int  # EQUAL, ORDERED or TREE
+    place: Ints  # (values,): in the domain
+    size: int  # number of places
+    #: Of a tree, for each level below the root, from the leaves on: first place of the node that
+    #: each place is in.
     levels: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     @classmethod
@@ -205,16 +194,7 @@ def _log_tables(units: Floats, bits: int) -> Ints:
 def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, rows: int) -> Plan:
     """Put what is known about the columns into flat arrays.
 
-    Parameters
-    ----------
-    columns : sequence of HistogramColumn
-        The sensitive ones first.
-    sensitive : int
-        How many are sensitive.
-    label : int
-        Which one holds class labels; -1 for none.
-    rows : int
-        Rows of the table.
+    The first so many columns are `sensitive`; the one of class labels is `label`, -1 for none.
     """
 
     def joined(parts: list[Ints]) -> Ints:
@@ -306,6 +286,41 @@ def make_lists(plan: Plan, groups: int, pairs: int) -> Lists:
     )
 
 
+def list_pairs(plan: Plan, groups: int, owner: Values, value: Values, counts: Values) -> Lists:
+    """List the values of groups, ascending: of pairs of group and value, in so many rows each.
+
+    There may be as many pairs as rows: some groups after the others, so that sorting them takes
+    little beside them. Pairs of a group below 0 are left out.
+    """
+    columns, values = len(plan.first) - 1, max(1, int(plan.first[-1]))
+    turns = -(-len(owner) // _PAIRS)
+    lists, end = make_lists(plan, groups, len(owner)), 0
+    lengths = np.zeros(groups * columns, dtype=np.int64)
+    for turn in range(turns):
+        low, high = turn * groups // turns, (turn + 1) * groups // turns
+        here = slice(None) if turns == 1 else np.flatnonzero((owner >= low) & (owner < high))
+        keys, rows = _sum_pairs(values, owner[here], value[here], counts[here])
+        group, each = np.divmod(keys, values)
+        places = group * columns + np.searchsorted(plan.first, each, side="right") - 1
+        np.add.at(lengths, places, 1)
+        begin, end = end, end + len(rows)
+        lists.value[begin:end], lists.rows[begin:end] = each, rows
+    lists.starts[1:] = np.cumsum(lengths)
+    return lists._replace(value=lists.value[:end], rows=lists.rows[:end])
+
+
+def _sum_pairs(values: int, owner: Values, value: Values, counts: Values) -> tuple[Ints, Values]:
+    """Add up the rows of pairs that occur more than once: keys of group and value, ascending."""
+    if (without := owner < 0).any():
+        owner, value, counts = owner[~without], value[~without], counts[~without]
+    keys = owner.astype(np.int64) * values + value
+    order = np.argsort(keys)
+    keys = keys[order]
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+    rows = np.add.reduceat(counts[order], begins) if len(begins) else counts[:0]
+    return keys[begins], rows
+
+
 @inner
 def sort_by(keys: Ints | UInts, items: Ints | UInts, number: int) -> None:
     """Sort `items`, and `keys` with them, by ascending key (Shell's sort).
@@ -391,17 +406,9 @@ def merge_lists(
 ) -> None:
     """Add up the listed values of the entries of each group.
 
-    Parameters
-    ----------
-    first, order : arrays
-        Group ``g`` has the entries ``order[first[g]]`` up to ``order[first[g + 1] - 1]``.
-    groups : int
-    starts, values, counts : arrays
-        Values of each entry (compressed rows) and how many rows have them.
-    slot : array (values,)
-        Scratch; zero between calls.
-    merged_starts, merged, merged_counts : arrays
-        Results: values of each group, in no particular order.
+    Group ``g`` has the entries ``order[first[g]]`` up to ``order[first[g + 1] - 1]``, whose
+    `values` and their `counts` begin at `starts` (compressed rows). Those of the groups are
+    `merged`, in no particular order. `slot` is zero between calls.
     """
     found = np.uint32(0)
     for group in range(groups):
@@ -449,26 +456,24 @@ def _merge_histograms(
 
 
 @inner
-def merge_values(
-    shape: Shape, forms: Forms, of_forms: ValueForms, fine: int, coarse: int, work: Workspace
-) -> None:
+def merge_values(shape: Shape, forms: Forms, of_forms: ValueForms, fine: int, coarse: int) -> None:
     """Add up the sensitive values of groups that `moanon.kernels.forms.coarsen` has numbered."""
     root = shape.place[-2]
-    root_groups = work.group_of[root : root + forms.entries[fine, -1]]
+    root_groups = forms.group_of[root : root + forms.entries[fine, -1]]
     groups = forms.entries[coarse, -1]
     values = np.uint32(of_forms.histograms.shape[1] // (forms.counts.shape[1] - 1))
     if values:
         _merge_histograms(of_forms, fine, coarse, root_groups, groups, values)
         return
-    bucket(root_groups, groups, work.first, work.order)
+    bucket(root_groups, groups, forms.first, forms.order)
     merge_lists(
-        work.first,
-        work.order,
+        forms.first,
+        forms.order,
         groups,
         of_forms.starts[fine],
         of_forms.values[fine],
         of_forms.counts[fine],
-        work.slot,
+        forms.slot,
         of_forms.starts[coarse],
         of_forms.values[coarse],
         of_forms.counts[coarse],
@@ -507,18 +512,8 @@ def _list_sparse(
 ) -> None:
     """List groups whose values are listed in any order (compressed rows), and count their rows.
 
-    Parameters
-    ----------
-    merged_starts, merged, counts : arrays
-        Values of each group, those of all columns, and the rows that have them; sorted in place.
-    groups : int
-    first : array (columns + 1,)
-        First value of each column.
-    starts : array
-        Result: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
-        next start.
-    sizes : array (groups,)
-        Result: rows of each group.
+    What is `merged` and its `counts` are sorted in place. Afterwards group ``g`` has in column
+    ``c`` the values at ``starts[g * columns + c]`` up to the next start.
     """
     columns = len(first) - 1
     sort_values(merged_starts, merged, counts, groups)

@@ -70,20 +70,9 @@ def block_keys(spans: Ints) -> tuple[Ints, Ints]:
     it is the width of the block, but more than all of these for a base value that stands for
     several.
 
-    Parameters
-    ----------
-    spans : array (size,)
-        Values that each base value stands for.
+    Base values stand for so many values as `spans` says. Returns keys, of which the block from
+    `start` to `stop` has ``keys[stop] - keys[start]``, and the values of a block with each key.
 
-    Returns
-    -------
-    keys : array (size + 1,)
-        The block from `start` to `stop` has the key ``keys[stop] - keys[start]``.
-    values : array
-        Values of a block with each key.
-
-    Examples
-    --------
     >>> keys, values = block_keys(np.array([1, 1, 1, 20]))
     >>> int(values[keys[2] - keys[0]]), int(values[keys[4] - keys[2]])
     (2, 21)
@@ -107,24 +96,14 @@ class LossScale(Outlined):
     ``1 / scale`` with the largest scale that fits: a total, as a fraction of ``n * q``, is then off
     by at most ``0.5 / scale``, which is below 1e-12 up to nine million cells (``n * q``).
 
-    Attributes
-    ----------
-    scale : int
-        Integer loss of a fully generalized cell.
-    start : array
-        First place of each column in `table`.
-    table : array
-        ``table[start[j] + key]`` is the loss of a cell in a block of that key of column ``j``.
-    key_start, keys : arrays
-        First place of each column in `keys`, which are those of `block_keys`.
     """
 
-    scale: int
+    scale: int  # integer loss of a fully generalized cell
     exact: bool
-    start: Ints
-    table: Ints
-    key_start: Ints
-    keys: Ints
+    start: Ints  # first place of each column in `table`
+    table: Ints  # ``table[start[j] + key]``: loss of a cell in a block of that key of column ``j``
+    key_start: Ints  # first place of each column in …
+    keys: Ints  # … those of `block_keys`
 
     @classmethod
     def build(cls, spans: Sequence[Ints], rows: int) -> LossScale:
@@ -173,28 +152,15 @@ def starts_of(parts: Sequence[Sequence[int] | Ints]) -> Ints:
 class JoinTree(Outlined):
     """The finest form of a table: every cell its own root entry.
 
-    Attributes
-    ----------
-    shape : Shape
-    sizes : array
-        Base values of each column.
-    row_starts : array of uint32
-        For each pair node, its entries in order of their left child's entry (compressed rows):
-        where the entries of each left entry begin.
-    right_of : array of uint32
-        Right child's entry of each pair entry, at the node's places.
-    cell_of_entry : array of uint32
-        The cell at each root entry; entries of pairs are in another order than the cells.
-    members : array (parts, cells) of uint16
-        Of a wide root: the entry of each part that a root entry has.
+    Entries of a pair node are stored in order of their left child's entry (compressed rows).
     """
 
     shape: Shape
-    sizes: Ints
-    row_starts: UInts
-    right_of: UInts
-    cell_of_entry: UInts
-    members: Codes
+    sizes: Ints  # base values of each column
+    row_starts: UInts  # of each pair node: where the entries of each left entry begin
+    right_of: UInts  # right child's entry of each pair entry, at the node's places
+    cell_of_entry: UInts  # cell at each root entry; pairs are in another order than the cells
+    members: Codes  # (parts, cells): of a wide root, the entry of each part that a root entry has
 
     @classmethod
     def build(
@@ -378,18 +344,11 @@ def _neighbours(left: list[int], right: list[int]) -> list[tuple[list[int], list
 # -- forms of a table ------------------------------------------------------------------------------
 
 
-class WideBuffers(NamedTuple):
-    """Scratch of one thread."""
-
-    keys: Keys  # per entry of the root
-    table: UInts  # by key or hash: one more than a number, 0 where there is none
-    digit: Keys  # per place of the parts: what its entry adds to a key
-    loss: Ints  # per place of the parts: loss of its entry's group
-    order: Ints  # parts that are digits, most groups first
-
-
 class Forms(NamedTuple):
-    """A stack of forms of one table; the first axis is the level, level 0 the table itself."""
+    """A stack of forms of one table, and what one thread needs to make them.
+
+    The first axis of a form's arrays is the level, level 0 the table itself.
+    """
 
     entries: Ints  # (levels, nodes): number of entries of each node
     boundary: Ints  # (levels, places of columns): the genome's bit behind each block …
@@ -398,11 +357,7 @@ class Forms(NamedTuple):
     right_of: UInts  # likewise, with one more place at its end …
     counts: UInts  # (levels, cells + 1): rows of each root entry, … for what is not counted
     members: Codes  # (levels, parts, cells): see `JoinTree`
-
-
-class Workspace(NamedTuple):
-    """Scratch of one thread, shared by all levels."""
-
+    # Scratch, shared by all levels:
     group_of: UInts  # per place: group of the fine entry
     loss: Ints  # per place: integer row loss of each group of the node
     first: UInts  # buckets of left groups
@@ -413,36 +368,49 @@ class Workspace(NamedTuple):
     loss_table: Ints
     union: Bits  # the OR of some genomes
     dense: UInts  # rows of pairs of groups at the root; zero between calls
-    wide: WideBuffers | None  # None where the root is a pair
+    # … and of a wide root, else empty:
+    keys: Keys | None  # per entry of the root; None where it is a pair
+    table: UInts  # by key or hash: one more than a number, 0 where there is none
+    digit: Keys  # per place of the parts: what its entry adds to a key
+    part_loss: Ints  # per place of the parts: loss of its entry's group
+    digits: Ints  # parts that are digits, most groups first
 
 
 def make_forms(
-    tree: JoinTree, losses: LossScale, offsets: Ints, counts: Ints, levels: int
+    tree: JoinTree, losses: LossScale, offsets: Ints, counts: Ints, levels: int, values: int
 ) -> Forms:
     """Allocate `levels` forms of a table and fill level 0.
 
-    Parameters
-    ----------
-    tree : JoinTree
-    losses : LossScale
-        It knows the keys of base values.
-    offsets : array
-        First genome bit of each column.
-    counts : array
-        Rows of each cell.
-    levels : int
-        The table, the forms to roll up through, and one for the groups of a genome.
+    There must be one for the table, those to roll up through, and one for the groups of a genome.
+    `offsets` are the first genome bits of the columns and the number of bits, `values` how many
+    sensitive values there are.
     """
-    shape = tree.shape
+    shape, places = tree.shape, int(tree.shape.place[-1])
     leaves = int(shape.place[shape.columns])
+    in_root, in_parts = (len(counts), int(shape.place[-2])) if len(shape.parts) else (0, 0)
     forms = Forms(
-        np.zeros((levels, len(shape.place) - 1), dtype=np.int64),
-        np.zeros((levels, leaves), dtype=np.int64),
-        np.ones((levels, leaves), dtype=np.int64),
-        np.zeros((levels, len(tree.row_starts)), dtype=np.uint32),
-        np.zeros((levels, len(tree.right_of) + 1), dtype=np.uint32),
-        np.zeros((levels, len(counts) + 1), dtype=np.uint32),
-        np.zeros((levels, *tree.members.shape), dtype=np.uint16),
+        entries=np.zeros((levels, len(shape.place) - 1), dtype=np.int64),
+        boundary=np.zeros((levels, leaves), dtype=np.int64),
+        key=np.ones((levels, leaves), dtype=np.int64),
+        row_starts=np.zeros((levels, len(tree.row_starts)), dtype=np.uint32),
+        right_of=np.zeros((levels, len(tree.right_of) + 1), dtype=np.uint32),
+        counts=np.zeros((levels, len(counts) + 1), dtype=np.uint32),
+        members=np.zeros((levels, *tree.members.shape), dtype=np.uint16),
+        group_of=np.zeros(places, dtype=np.uint32),
+        loss=np.zeros(places, dtype=np.int64),
+        first=np.zeros(places + 2, dtype=np.uint32),
+        order=np.zeros(places, dtype=np.uint32),
+        slot=np.zeros(max(places, values) + 1, dtype=np.uint32),
+        changed=np.ones(len(shape.place) - 1, dtype=np.bool_),
+        loss_start=losses.start,
+        loss_table=losses.table,
+        union=np.zeros(int(offsets[-1]), dtype=np.uint8),
+        dense=np.zeros(DENSE, dtype=np.uint32),
+        keys=np.zeros(len(counts), dtype=np.uint64) if len(shape.parts) else None,
+        table=np.zeros(1 << (2 * in_root - 1).bit_length() if in_root else 0, dtype=np.uint32),
+        digit=np.zeros(in_parts, dtype=np.uint64),
+        part_loss=np.zeros(in_parts, dtype=np.int64),
+        digits=np.zeros(len(shape.parts), dtype=np.int64),
     )
     forms.members[0] = tree.members
     forms.entries[0] = np.diff(shape.place)
@@ -455,37 +423,3 @@ def make_forms(
     forms.right_of[0, :-1] = tree.right_of
     forms.counts[0, :-1] = counts[tree.cell_of_entry]
     return forms
-
-
-def make_workspace(tree: JoinTree, losses: LossScale, bits: int, values: int) -> Workspace:
-    """Allocate the scratch of one thread, for genomes of `bits` and so many sensitive values."""
-    places = int(tree.shape.place[-1])
-    widest = max(places, values)
-    return Workspace(
-        np.zeros(places, dtype=np.uint32),
-        np.zeros(places, dtype=np.int64),
-        np.zeros(places + 2, dtype=np.uint32),
-        np.zeros(places, dtype=np.uint32),
-        np.zeros(widest + 1, dtype=np.uint32),
-        np.ones(len(tree.shape.place) - 1, dtype=np.bool_),
-        losses.start,
-        losses.table,
-        np.zeros(bits, dtype=np.uint8),
-        np.zeros(DENSE, dtype=np.uint32),
-        make_wide_buffers(tree.shape),
-    )
-
-
-def make_wide_buffers(shape: Shape) -> WideBuffers | None:
-    """Allocate scratch for a table of this shape; none where its root is a pair."""
-    if not len(shape.parts):
-        return None
-    below = int(shape.place[-2])
-    cells = int(shape.place[-1]) - below
-    return WideBuffers(
-        np.zeros(cells, dtype=np.uint64),
-        np.zeros(1 << (2 * cells - 1).bit_length(), dtype=np.uint32),
-        np.zeros(below, dtype=np.uint64),
-        np.zeros(below, dtype=np.int64),
-        np.zeros(len(shape.parts), dtype=np.int64),
-    )

@@ -65,21 +65,10 @@ def find_populations(
 ) -> Ints:
     """List all subpopulations of at least `least` rows; of more than `most`, one more than that.
 
-    Parameters
-    ----------
-    codes : array (columns, cells)
-    counts : array (cells,)
-        Rows of each cell.
-    widest : int
-        Base values of the column that has most.
-    nodes : array (3, nodes)
-        In the order of their columns: column, first base value, and the one after the last.
-    least, most : int
-
-    Returns
-    -------
-    array (3, subpopulations)
-        The last node of each, its depth (0 with a single node), its rows.
+    Cells have base values ``codes[column, cell]`` and `counts` rows; the `widest` column has so
+    many base values. Nodes (3, nodes) are a column, the first base value, and the one after the
+    last, in the order of their columns. The result (3, subpopulations) is the last node of each,
+    its depth (0 with a single node) and its rows.
     """
     columns, all_cells = codes.shape
     number_of_nodes = nodes.shape[1]
@@ -213,20 +202,9 @@ def estimate_counts(
 ) -> None:
     """Estimate how many rows some queries count.
 
-    A query names base values of some columns, and sensitive values; it gets of each part the share
-    of its box that it names.
-
-    Parameters
-    ----------
-    columns : array (queries, dimensions)
-        The columns that each query looks at.
-    below : array (queries, dimensions, base values + 1)
-        How many of the first so many base values it names.
-    wanted : array (queries, values)
-        Which sensitive values it counts.
-    parts : BoxParts
-    out : array (queries,)
-        Result.
+    A query names base values of some `columns` (queries, dimensions): ``below[query, i, v]`` of the
+    first v ones; and `wanted` sensitive values (queries, values). It gets of each part the share of
+    its box that it names.
     """
     starts, stops, weight, owner, value_starts, values, value_rows = parts
     for query in range(len(columns)):
@@ -253,22 +231,10 @@ def estimate_counts(
 
 @compiled
 def match_cells(columns: Ints, below: Ints, codes: Codes, most: int) -> tuple[Ints, Ints]:
-    """List the cells whose base values each query names.
+    """List the cells whose base values each query names: where those of each begin, and the cells.
 
-    Parameters
-    ----------
-    columns, below
-        As of `estimate_counts`.
-    codes : array (columns, cells)
-    most : int
-        If there are more in all, none are listed.
-
-    Returns
-    -------
-    starts : array (queries + 1,)
-        Where the cells of each query begin ...
-    cells : array
-        ... in this.
+    Queries are as of `estimate_counts`. If there are more than `most` cells in all, none are
+    listed.
     """
     starts = np.zeros(len(columns) + 1, dtype=np.int64)
     found = np.empty(1024, dtype=np.int64)

@@ -36,12 +36,12 @@ from moanon.arrays import Bits, Floats, Ints
 from moanon.kernels.cuts import (
     FREE,
     CutTable,
-    Groups,
     View,
+    add_rectangle,
     decide_trees,
-    group_coarsely,
     largest,
     loss_between,
+    sum_up,
     view_of,
 )
 from moanon.kernels.jit import compiled, inner, int64
@@ -78,14 +78,6 @@ class _Parts(NamedTuple):
     near: Ints
     far: Ints
     rows: Ints
-
-
-class Answers(NamedTuple):
-    """What comes with a bound; arrays (bits,) to be filled."""
-
-    as_zero: Ints  # the bound if a free bit were 0 …
-    as_one: Ints  # … and 1
-    genome: Bits  # the cheapest cuts of all columns
 
 
 # -- which blocks there are ------------------------------------------------------------------------
@@ -168,7 +160,7 @@ def _list_nodes(
 
 @inner
 def _find_parts(
-    table: CutTable, view: View, groups: Groups, blocks: _Blocks, k: int, rows: Ints, sees: Ints
+    table: CutTable, view: View, blocks: _Blocks, k: int, rows: Ints, sees: Ints
 ) -> _Parts:
     """Find the small parts of all groups.
 
@@ -186,15 +178,15 @@ def _find_parts(
         first[c] = at
         if view.free[c] == 0:
             continue
-        for group in range(len(groups.rows)):
-            begin, end = groups.first[group], groups.first[group + 1]
-            block = view.coarse[c, table.codes[c, groups.cells[begin]]]
+        for group in range(len(view.rows)):
+            begin, end = view.first[group], view.first[group + 1]
+            block = view.coarse[c, table.codes[c, view.cells[begin]]]
             low, high = view.coarse_start[c, block], view.coarse_start[c, block + 1]
             if high - low == 1:
-                rows[c, high] += groups.rows[group]
+                rows[c, high] += view.rows[group]
                 continue
             for place in range(begin, end):
-                cell = groups.cells[place]
+                cell = view.cells[place]
                 held[view.fine[c, table.codes[c, cell]]] += table.counts[cell]
             # A group has at most as many small parts as its column has blocks there.
             width = high - low
@@ -288,18 +280,9 @@ def _spread(
         return
     grid = np.zeros((width + 2, width + 2), dtype=np.int64)
     for part in range(a, b):
-        amount = amounts[part]
-        low, high, near, far = parts.low[part], parts.high[part], parts.near[part], parts.far[part]
-        grid[low, near] += amount
-        grid[high + 1, near] -= amount
-        grid[low, far + 1] -= amount
-        grid[high + 1, far + 1] += amount
-    for i in range(width + 1):
-        for j in range(1, width + 1):
-            grid[i, j] += grid[i, j - 1]
-    for i in range(1, width + 1):
-        for j in range(width + 1):
-            grid[i, j] += grid[i - 1, j]
+        high, far = parts.high[part] + 1, parts.far[part] + 1
+        add_rectangle(grid, parts.low[part], high, parts.near[part], far, amounts[part])
+    sum_up(grid)
     for block in range(blocks.first[c], blocks.first[c + 1]):
         out[block] += grid[blocks.start[block], blocks.stop[block]]
 
@@ -457,13 +440,13 @@ def _first_shares(sees: Ints) -> Floats:
 
 
 @inner
-def _most_losses(table: CutTable, view: View, groups: Groups) -> Ints:
+def _most_losses(table: CutTable, view: View) -> Ints:
     """Loss of the coarse block of each column and group."""
     columns = len(table.sizes)
-    most = np.empty((columns, len(groups.rows)), dtype=np.int64)
+    most = np.empty((columns, len(view.rows)), dtype=np.int64)
     for c in range(columns):
-        for group in range(len(groups.rows)):
-            block = view.coarse[c, table.codes[c, groups.cells[groups.first[group]]]]
+        for group in range(len(view.rows)):
+            block = view.coarse[c, table.codes[c, view.cells[view.first[group]]]]
             begin = view.edges[c, view.coarse_start[c, block]]
             end = view.edges[c, view.coarse_start[c, block + 1]]
             most[c, group] = loss_between(table, c, begin, end)
@@ -523,28 +506,28 @@ def _cut_column(
 
 
 @inner
-def _decide(state: Bits, upper: int, answers: Answers) -> bool:
+def _decide(state: Bits, upper: int, bounds: Ints) -> bool:
     """Decide the bits of which one value cannot be better than `upper`; False if neither can."""
     for bit in range(len(state)):
         if state[bit] != FREE:
             continue
-        if answers.as_zero[bit] >= upper:
-            if answers.as_one[bit] >= upper:
+        if bounds[0, bit] >= upper:
+            if bounds[1, bit] >= upper:
                 return False
             state[bit] = 1
-        elif answers.as_one[bit] >= upper:
+        elif bounds[1, bit] >= upper:
             state[bit] = 0
     return True
 
 
 @inner
-def _decided_cost(view: View, groups: Groups, most: Ints) -> int:
+def _decided_cost(view: View, most: Ints) -> int:
     """What kept groups cost in columns that are decided."""
     total = int64(0)
     for c in range(len(view.free)):
         if view.free[c] == 0:
-            for group in range(len(groups.rows)):
-                total += groups.rows[group] * most[c, group]
+            for group in range(len(view.rows)):
+                total += view.rows[group] * most[c, group]
     return total
 
 
@@ -557,54 +540,42 @@ def bound_below(
     upper: int,
     fine: int,
     rounds: int,
-    answers: Answers,
+    bounds: Ints,
+    genome: Bits,
 ) -> tuple[int, int]:
     """Bound the loss of all completions of `state` with groups of k rows or more.
 
-    Parameters
-    ----------
-    table : CutTable
-    state : array (bits,)
-        Bits of which one value cannot be better than `upper` are decided in place.
-    k, limit : int
-        Rows of the smallest group, and rows that may be suppressed.
-    upper : int
-        Loss of a known solution.
-    fine : int
-        What to charge for a suppressed row first.
-    rounds : int
-        How often prices are set.
-    answers : Answers
+    Bits of `state` of which one value cannot be better than `upper`, the loss of a known solution,
+    are decided in place. At most `limit` rows may be suppressed; prices are set in so many
+    `rounds`, and a suppressed row is charged `fine` at first.
 
-    Returns
-    -------
-    lower, fine : int
-        The best bound, `NEVER` where no completion is better than `upper`; and the fine it had.
+    Filled are the bounds if a free bit were 0 and 1 (2, bits), and the `genome` with the cheapest
+    cuts of all columns. Returns the best bound, `NEVER` where no completion is better than `upper`,
+    and the fine it had.
     """
     columns = len(table.sizes)
     for bit in range(len(state)):
-        answers.as_zero[bit] = answers.as_one[bit] = 0
+        bounds[0, bit] = bounds[1, bit] = 0
     if not decide_trees(table, state):
         return int64(NEVER), fine
-    view = view_of(table, state)
-    groups = group_coarsely(table, view, k)
-    room = limit - groups.suppressed
+    view = view_of(table, state, k)
+    room = limit - view.suppressed
     if room < 0:
         return int64(NEVER), fine
-    most = _most_losses(table, view, groups)
+    most = _most_losses(table, view)
     beyond = _left_to_lose(table.full, most)
     blocks = _list_blocks(table, view)
     sees = np.zeros(most.shape, dtype=np.int64)
     rows = np.zeros((columns, largest(table.sizes) + 1), dtype=np.int64)
-    parts = _find_parts(table, view, groups, blocks, k, rows, sees)
+    parts = _find_parts(table, view, blocks, k, rows, sees)
     _price_known(table, view, blocks, parts, rows, most)
-    base = groups.suppressed * columns * int64(table.full) + _decided_cost(view, groups, most)
+    base = view.suppressed * columns * int64(table.full) + _decided_cost(view, most)
     share = _first_shares(sees)
     prices = np.zeros(most.shape, dtype=np.int64)
     best, best_fine = int64(-1), fine
     zero, one = np.zeros(len(state), dtype=np.int64), np.zeros(len(state), dtype=np.int64)
     for bit in range(len(state)):
-        answers.genome[bit] = state[bit] == 1
+        genome[bit] = state[bit] == 1
     for turn in range(rounds):
         _set_prices(share, beyond, fine, prices)
         seen = np.zeros(most.shape, dtype=np.int64)
@@ -613,7 +584,7 @@ def bound_below(
         for c in range(columns):
             if view.free[c] > 0:
                 paths[c] = _cut_column(
-                    table, view, c, blocks, parts, prices, room, seen, zero, one, answers.genome
+                    table, view, c, blocks, parts, prices, room, seen, zero, one, genome
                 )
                 if paths[c] >= NEVER:
                     return int64(NEVER), fine
@@ -622,24 +593,24 @@ def bound_below(
             best, best_fine = lower, fine
         if lower >= upper:
             return int64(NEVER), fine
-        _note_bits(table, state, lower, paths, zero, one, answers)
+        _note_bits(table, state, lower, paths, zero, one, bounds)
         if turn + 1 < rounds:
             over = _move_shares(share, seen) > room
             more = min(fine + fine // 4 + table.full // 16 + 1, 8 * columns * table.full)
             fine = more if over else fine * 2 // 3
-    if not _decide(state, upper, answers):
+    if not _decide(state, upper, bounds):
         return int64(NEVER), best_fine
     return best, best_fine
 
 
 @inner
 def _note_bits(
-    table: CutTable, state: Bits, lower: int, paths: Ints, zero: Ints, one: Ints, answers: Answers
+    table: CutTable, state: Bits, lower: int, paths: Ints, zero: Ints, one: Ints, bounds: Ints
 ) -> None:
     """Keep the best bound of all rounds for each free bit as 0 and as 1."""
     for c in range(len(paths)):
         rest = lower - paths[c]
         for bit in range(table.offsets[c], table.offsets[c + 1]):
             if state[bit] == FREE:
-                answers.as_zero[bit] = max(answers.as_zero[bit], rest + zero[bit])
-                answers.as_one[bit] = max(answers.as_one[bit], rest + one[bit])
+                bounds[0, bit] = max(bounds[0, bit], rest + zero[bit])
+                bounds[1, bit] = max(bounds[1, bit], rest + one[bit])

@@ -53,16 +53,14 @@ _SHORT_GAP = np.uint32(8)
 
 
 @inner
-def _count_values(
-    begin: int, end: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, models: Floats
-) -> None:
+def _count_values(groups: int, sizes: UInts, plan: Plan, lists: Lists, models: Floats) -> None:
     """Distinct values, and what follows from the most frequent one."""
     columns, starts, rows = len(plan.first) - 1, lists.starts, lists.rows
     distinct, frequency, alpha = models[_DISTINCT], models[_FREQUENCY], models[_ALPHA]
     for group in range(groups):
         least = int64(2**62)
         top = int64(0)
-        for column in range(begin, end):
+        for column in range(plan.sensitive):
             values = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
                 values += int64(rows[at] > 0)
@@ -75,9 +73,7 @@ def _count_values(
 
 
 @inner
-def _entropies(
-    begin: int, end: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _entropies(groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """``(N ln N - Σ c ln c) / N``; exactly 0 for a single value."""
     columns, starts, rows = len(plan.first) - 1, lists.starts, lists.rows
     logs, units = plan.logs, plan.units
@@ -87,7 +83,7 @@ def _entropies(
         unit, table = units[bits], np.uint64(1) << np.uint64(bits)
         known = 2 * int64(table) <= len(logs)  # whether there is a table for it
         most = int64(-1)  # of Σ c ln c; so the least entropy
-        for column in range(begin, end):
+        for column in range(plan.sensitive):
             total = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
                 if known:
@@ -100,9 +96,7 @@ def _entropies(
 
 
 @inner
-def _recursions(
-    begin: int, end: int, groups: int, above: int, below: int, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _recursions(groups: int, above: int, below: int, plan: Plan, lists: Lists, out: Floats) -> None:
     """Largest ℓ with ``r1 < c (r_ℓ + … + r_m)`` for ``c = above / below``; 0 if there is none.
 
     Tails shrink as ℓ grows, so the first tail that is heavy enough, from the rarest value on, is
@@ -111,7 +105,7 @@ def _recursions(
     columns, starts, rows, counts = len(plan.first) - 1, lists.starts, lists.rows, lists.sorted
     for group in range(groups):
         least = int64(2**62)
-        for column in range(begin, end):
+        for column in range(plan.sensitive):
             number = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
                 counts[number] = rows[at]
@@ -402,47 +396,32 @@ def _own_distances(
 
 @inner
 def measure_models(
-    begin: int,
-    end: int,
-    groups: int,
-    sizes: UInts,
     need: Bools,
     above: int,
     below: int,
+    groups: int,
+    sizes: UInts,
     plan: Plan,
     lists: Lists,
     models: Floats,
     mistakes: Ints,
 ) -> None:
-    """Measure the groups in `lists`.
+    """Measure the groups in `lists` by the models that are needed.
 
-    Parameters
-    ----------
-    begin, end : int
-        The sensitive columns to look at; a group is as good as its worst one.
-    groups : int
-    sizes : array (groups,)
-    need : array (models,)
-        Which models to measure.
-    above, below : int
-        The constant of recursive diversity is their quotient.
-    plan, lists
-        See there.
-    models : array (models, groups)
-        Result: goodness.
-    mistakes : array (groups,)
-        Result: rows that are not of the group's majority class.
+    A group is as good as the worst of its sensitive columns; the constant of recursive diversity is
+    ``above / below``. Results are `models` (models, groups), and `mistakes`, the rows of each group
+    that are not of its majority class.
     """
     if need[_DISTINCT] or need[_FREQUENCY] or need[_ALPHA]:
-        _count_values(begin, end, groups, sizes, plan, lists, models)
+        _count_values(groups, sizes, plan, lists, models)
     if need[_ENTROPY]:
-        _entropies(begin, end, groups, sizes, plan, lists, models[_ENTROPY])
+        _entropies(groups, sizes, plan, lists, models[_ENTROPY])
     if need[_RECURSIVE]:
-        _recursions(begin, end, groups, above, below, plan, lists, models[_RECURSIVE])
+        _recursions(groups, above, below, plan, lists, models[_RECURSIVE])
     for model in range(_CLOSENESS, len(MODELS)):
         if need[model]:
             models[model, :groups] = inf
-    for column in range(begin, end):
+    for column in range(plan.sensitive):
         if need[_CLOSENESS]:
             _own_distances(column, groups, sizes, plan, lists, models[_CLOSENESS])
         if need[_EQUAL]:

@@ -372,23 +372,11 @@ def move_cells(
 ) -> int:
     """Let cells move; return the rows that are suppressed in the end.
 
-    Parameters
-    ----------
-    columns : BoxColumns
-    counts : array (cells,)
-    least, limit, check
-        As for `moanon.kernels.splitting.split_cells`.
-    groups : int
-        Every group has what it must have, and does so at the end. None is emptied.
-    sweeps : int
-        How often every cell is offered at most; no more after a sweep that gained a smaller share
-        of the loss than `gain`.
-    window : int
-        A cell is offered to so many groups before and after its own.
-    buffers : MoveBuffers
-        Of this table.
-    group : array (cells,)
-        The group of each cell, or -1; changed.
+    `least`, `limit` and `check` are as for `moanon.kernels.splitting.split_cells`. Every one of
+    the `groups` has what it must have, and does so at the end; none is emptied. Every cell is
+    offered at most `sweeps` times, to `window` groups before and after its own; no more after a
+    sweep that gained a smaller share of the loss than `gain`. `group` is the group of each cell,
+    or -1, and is changed.
     """
     suppressed = _fill(columns, counts, group, groups, buffers)
     indexed, keys = int64(0), int64(1)

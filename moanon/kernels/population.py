@@ -1,5 +1,10 @@
 """Driving the kernels over a population of genomes: flat or rolled up, on one thread or several.
 
+`evaluate_runs` takes genomes one after the other: it merges the table's cells, adds up the
+sensitive values of the groups and the costs of their cells where these are asked for, and has the
+groups measured (`moanon.kernels.selection.measure_groups`). `evaluate_groups` begins there, with
+groups that somebody else has made.
+
 *Flat* groups the table's cells for each genome, leaving alone the columns that did not change from
 one genome to the next. *Roll-up* sorts similar genomes together and groups the cells once for the
 bitwise OR of 36 neighbours, and that result once for the OR of 9 of them: the groups of a genome
@@ -20,44 +25,49 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
 from threading import Lock
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Floats, Ints, Outlined
-from moanon.kernels.costs import COSTS, Prices, no_prices
-from moanon.kernels.evaluation import TableForms, Task, evaluate
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, UInts
+from moanon.kernels.costs import (
+    COSTS,
+    MOST_RANKS,
+    OF_COLUMNS,
+    GroupBuffers,
+    Prices,
+    make_group_buffers,
+    measure_costs,
+    no_prices,
+)
+from moanon.kernels.forms import coarsen
 from moanon.kernels.histograms import (
     Lists,
     Plan,
     Sensitive,
     ValueForms,
     list_histograms,
+    list_values,
     lists_at,
     make_lists,
     make_value_forms,
+    merge_values,
     no_values,
     plain_plan,
 )
-from moanon.kernels.jit import compiled
-from moanon.kernels.join import (
-    JoinTree,
-    LossScale,
-    Root,
-    make_forms,
-    make_workspace,
-)
+from moanon.kernels.jit import compiled, inner
+from moanon.kernels.join import Forms, JoinTree, LossScale, Root, Shape, make_forms
 from moanon.kernels.selection import (
     BY_SIZE,
     FIELDS,
-    MOST_RANKS,
     GroupRule,
     Results,
-    make_group_buffers,
-    result_width,
+    measure_groups,
+    measure_groups_alone,
+    measure_sizes,
+    sizes_suffice,
 )
-from moanon.kernels.tallies import OF_COLUMNS, TallyBuffers, make_tally_buffers
 
 Mode = Literal["auto", "flat", "rollup"]
 Number = TypeVar("Number", bound=np.generic)
@@ -74,40 +84,140 @@ _MOST_COMPARED = 512
 _STEP_BYTES = 128 * 1024 * 1024
 
 
+# -- a run of genomes on one thread ----------------------------------------------------------------
+
+
+class _Table(NamedTuple):
+    """A table as genomes are evaluated on it, with the working memory of one thread."""
+
+    shape: Shape
+    forms: Forms
+    buffers: GroupBuffers
+    prices: Prices
+
+
+class _Task(NamedTuple):
+    """Runs of genomes to be evaluated."""
+
+    genomes: Bits  # (genomes, bits)
+    order: Ints  # run i is made of the genomes ``order[edges[i] : edges[i + 1]]``
+    edges: Ints
+    given: Ints  # (genomes, 2): thresholds, for the rule `moanon.kernels.thresholds.GIVEN`
+    spans: Ints  # genomes under one OR, level by level; none if each is grouped anew
+    listed: bool  # as for `measure_groups`
+
+
+@inner
+def _group(
+    table: _Table,
+    values: ValueForms | None,
+    rule: GroupRule,
+    task: _Task,
+    begin: int,
+    end: int,
+    at: int,
+) -> None:
+    """Make the last form that of ``genomes[order[at]]``; the run is ``order[begin:end]``.
+
+    Rolls up through one form for each span: where a span begins, its form is made for the OR of all
+    its genomes.
+    """
+    genomes, order, spans = task.genomes, task.order, task.spans
+    shape, forms, levels, union = table.shape, table.forms, len(spans), table.forms.union
+    fresh = at == begin
+    for level in range(levels + 1):
+        genome, previous, anew = genomes[order[at]], genomes[order[max(at - 1, begin)]], fresh
+        if level < levels:
+            if (at - begin) % spans[level]:
+                continue
+            for bit in range(len(union)):
+                union[bit] = 0
+            for other in range(at, min(at + spans[level], end)):
+                for bit in range(len(union)):
+                    union[bit] |= genomes[order[other], bit]
+            genome, previous, anew, fresh = union, union, True, True
+        numbered, whole = rule.with_values, len(rule.wanted_costs) > 0 or level < levels
+        changed = coarsen(shape, forms, level, level + 1, genome, previous, anew, numbered, whole)
+        if values is not None and rule.with_values and changed:
+            merge_values(shape, forms, values, level, level + 1)
+
+
+@compiled
+def evaluate_runs(
+    table: _Table,
+    values: ValueForms | None,
+    plan: Plan | None,
+    lists: Lists | None,
+    rule: GroupRule,
+    task: _Task,
+    out: Results,
+    steps: Ints,
+) -> None:
+    """Evaluate runs of genomes with all that `rule` needs, and count the steps of each genome.
+
+    Values, plan and lists are None without sensitive values: as arguments, so that nothing is
+    compiled for them then. The lists are those at the last level of the forms.
+    """
+    shape, forms, buffers, prices = table
+    level, root = len(task.spans) + 1, shape.place[-2]
+    sizes, losses = forms.counts[level], forms.loss[root:]
+    simple = sizes_suffice(rule) and not task.listed
+    for run in range(len(task.edges) - 1):
+        begin, end = task.edges[run], task.edges[run + 1]
+        for at in range(begin, end):
+            _group(table, values, rule, task, begin, end, at)
+            groups, which = forms.entries[level, -1], task.order[at]
+            of_genome = Results(
+                out.fields[which],
+                out.goodness[which],
+                out.steps[which],
+                out.step_goodness[which],
+            )
+            if simple:
+                steps[which] = measure_sizes(
+                    rule, sizes, losses, groups, buffers.class_rows, buffers.class_loss, of_genome
+                )
+                continue
+            if values is not None and plan is not None and lists is not None and rule.with_values:
+                list_values(values, level, plan, lists, sizes, groups)
+            if len(rule.wanted_costs):
+                measure_costs(shape, forms, level, rule.wanted_costs, prices, buffers.costs)
+            given, listed = task.given[which], task.listed
+            steps[which] = measure_groups(
+                rule, groups, sizes, losses, root, plan, lists, given, listed, buffers, of_genome
+            )
+
+
+# -- many of them ----------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, repr=False)
 class RawScores(Outlined):
-    """Results of a population.
+    """Results of a population, as `moanon.kernels.selection.Results` has them.
 
-    Attributes
-    ----------
-    fields : array (genomes, fields) of int64
-        In the order of `moanon.kernels.selection.FIELDS`, then the costs that were asked for, then
-        two for each tally: of the kept and of the suppressed rows.
-    goodness : array (genomes, models)
-        The worst kept group by each of the models that were asked for; infinite where nothing is
-        kept.
-    step_starts, steps, step_goodness : arrays
-        Staircase of genome ``i``: ``steps[step_starts[i] : step_starts[i + 1]]``, and the goodness
-        at each step. Columns are those of `fields` and `goodness`. Where steps go over pairs of
-        size and rank, not all of them are measured (`moanon.kernels.selection.measure_groups`).
+    The staircase of genome ``i`` is ``steps[step_starts[i] : step_starts[i + 1]]``. Where steps go
+    over pairs of size and rank, not everything is measured of them.
     """
 
-    fields: Ints
-    goodness: Floats
-    step_starts: Ints
-    steps: Ints
-    step_goodness: Floats
+    fields: Ints  # (genomes, fields)
+    goodness: Floats  # (genomes, models)
+    step_starts: Ints  # (genomes + 1,)
+    steps: Ints  # (steps, fields)
+    step_goodness: Floats  # (steps, models)
 
     def field(self, name: str) -> Ints:
         """One of `moanon.kernels.selection.FIELDS`, for all genomes."""
         return self.fields[:, FIELDS.index(name)]
 
+    @classmethod
+    def without_steps(cls, fields: Ints, goodness: Floats) -> RawScores:
+        """Results without staircases."""
+        none = np.zeros(len(fields) + 1, dtype=np.int64)
+        return cls(fields, goodness, none, fields[:0], goodness[:0])
+
     def of_steps(self) -> RawScores:
         """The steps of all staircases, as if each were a genome of its own."""
-        none = np.zeros(len(self.steps) + 1, dtype=np.int64)
-        return RawScores(
-            self.steps, self.step_goodness, none, self.steps[:0], self.step_goodness[:0]
-        )
+        return RawScores.without_steps(self.steps, self.step_goodness)
 
 
 @dataclass
@@ -135,30 +245,12 @@ class _Speed:
 class PopulationKernel:
     """The fitness kernel of one table.
 
-    Parameters
-    ----------
-    codes : array (columns, cells) of uint16
-        Base values of the cells.
-    counts : array (cells,)
-        Rows of each cell.
-    sizes : array (columns,)
-        Base values of each column.
-    sensitive : Sensitive, optional
-        Sensitive values of the cells, and class labels if there are any.
-    threads : int
-        Number of threads.
-    plan : Plan, optional
-        What is known about those values. Default: all sensitive, equally far apart.
-    prices : Prices, optional
-        What cells cost; without them no cost can be asked for.
-    root : {"auto", "pair", "wide"}
-        How cells are stored; see `moanon.kernels.join`. Results do not depend on it.
-    losses : LossScale, optional
-        Of all columns, and of one with a single value beside a single one. By default every base
-        value stands for one value.
+    Cells have base values ``codes[column, cell]``, of which a column has ``sizes[column]``, and
+    `counts` rows. Where no `plan` says what is known about `sensitive` values, all are equally far
+    apart; without `prices` no cost can be asked for. Results do not depend on `root`, how cells are
+    stored (see `moanon.kernels.join`). `losses` are of all columns, and of one with a single value
+    beside a single one; by default every base value stands for one value.
 
-    Notes
-    -----
     Memory: each thread has four forms of the table and one workspace, `workspace_bytes` in all. It
     follows the size of the join tree (the cells, and the distinct tuples below them) and the
     domains' base values, and does not depend on the number of rows, genomes or groups. What
@@ -202,7 +294,7 @@ class PopulationKernel:
         self.plan = plain_plan(self.sensitive, self.rows) if plan is None else plan
         self.prices = no_prices() if prices is None else prices
         # What each thread works on; values and their lists are made when they are first needed.
-        self._threads: list[tuple[TableForms, ValueForms | None, Lists | None]] = [
+        self._threads: list[tuple[_Table, ValueForms | None, Lists | None]] = [
             (self._make_table(), None, None) for _ in range(threads)
         ]
         self._pool: ThreadPoolExecutor | None = None
@@ -213,20 +305,17 @@ class PopulationKernel:
         #: Of rules that need sensitive values, and of those that do not.
         self.speeds = {True: _Speed(), False: _Speed()}
 
-    def _make_table(self) -> TableForms:
-        values = len(self.sensitive.column)
-        return TableForms(
+    def _make_table(self) -> _Table:
+        values, cells = len(self.sensitive.column), len(self._counts)
+        full_loss = self.losses.scale * len(self._offsets[:-1])
+        return _Table(
             self._tree.shape,
-            make_forms(self._tree, self.losses, self._offsets, self._counts, len(SPANS) + 2),
-            make_workspace(self._tree, self.losses, self.bits, values),
-            make_group_buffers(len(self._counts), values, self._make_tallies(0)),
+            make_forms(
+                self._tree, self.losses, self._offsets, self._counts, len(SPANS) + 2, values
+            ),
+            make_group_buffers(cells, values, self.rows, full_loss),
             self.prices,
         )
-
-    def _make_tallies(self, tallies: int) -> TallyBuffers:
-        full_loss = self.losses.scale * len(self._offsets[:-1])
-        values = len(self.sensitive.column)
-        return make_tally_buffers(len(self._counts), tallies, values, self.rows, full_loss)
 
     def _prepare(self, rule: GroupRule) -> None:
         """Give every thread what a rule needs and no rule before it did."""
@@ -239,8 +328,9 @@ class PopulationKernel:
             if costs and not groups.costs.size:
                 places = int(self._tree.shape.place[-1])
                 groups = groups._replace(costs=np.zeros((len(COSTS), places), dtype=np.int64))
-            if tallies > len(groups.tallies.of_groups):
-                groups = groups._replace(tallies=self._make_tallies(tallies))
+            if tallies > len(groups.tallies):
+                room = np.zeros((tallies, len(self._counts)), dtype=np.int64)
+                groups = groups._replace(tallies=room)
             self._threads[thread] = table._replace(buffers=groups), values, lists
 
     def _make_lists(self, values: ValueForms) -> Lists:
@@ -252,7 +342,7 @@ class PopulationKernel:
     @property
     def workspace_bytes(self) -> int:
         """Bytes of all threads' working memory; it grows when more is asked for than before."""
-        own = ((t.forms, t.work, t.buffers, values, lists) for t, values, lists in self._threads)
+        own = ((t.forms, t.buffers, values, lists) for t, values, lists in self._threads)
         return sum(map(_bytes, own))
 
     def evaluate(
@@ -269,7 +359,7 @@ class PopulationKernel:
         """
         genomes, given = self._check(genomes, rule, given)
         number = len(genomes)
-        width, models = result_width(rule), len(rule.wanted)
+        width, models = _width(rule), len(rule.wanted)
         fields, goodness = np.zeros((number, width), dtype=np.int64), np.zeros((number, models))
         steps = np.zeros(number, dtype=np.int64)
         most = self._most_steps(rule)
@@ -297,16 +387,13 @@ class PopulationKernel:
     def kept_sizes(
         self, genomes: Bits, rule: GroupRule, given: Ints | None = None
     ) -> tuple[Ints, Ints]:
-        """Sizes of the groups that each solution keeps; parameters as of `evaluate`.
+        """Starts and sizes of the groups that each solution keeps; parameters as of `evaluate`.
 
-        Returns
-        -------
-        starts, sizes
-            Those of genome ``i`` are ``sizes[starts[i] : starts[i + 1]]``, in no particular order.
+        Those of genome ``i`` are ``sizes[starts[i] : starts[i + 1]]``, in no particular order.
         """
         rule = rule._replace(with_steps=False)
         genomes, given = self._check(genomes, rule, given)
-        number, models, width = len(genomes), len(rule.wanted), result_width(rule)
+        number, models, width = len(genomes), len(rule.wanted), _width(rule)
         flat, steps = np.zeros(0, dtype=np.int64), np.zeros(number, dtype=np.int64)
         fields, goodness = np.zeros((number, width), dtype=np.int64), np.zeros((number, models))
         no_steps = np.zeros((number, 0, width), dtype=np.int64), np.zeros((number, 0, models))
@@ -316,7 +403,7 @@ class PopulationKernel:
             self._prepare(rule)
             for at in range(number):
                 edges = np.array([at, at + 1])
-                task = Task(genomes, np.arange(number), edges, given, flat, True)
+                task = _Task(genomes, np.arange(number), edges, given, flat, True)
                 self._run(0, rule, task, out, steps)
                 table, *_ = self._threads[0]
                 kept = table.buffers.order[: fields[at, FIELDS.index("kept_groups")]]
@@ -382,7 +469,7 @@ class PopulationKernel:
             for edges in runs:  # a list's iterator hands each item to one thread only
                 if rolled:
                     _chain(compared, self._weights, order, edges)
-                task = Task(genomes, order, edges, given, spans, False)
+                task = _Task(genomes, order, edges, given, spans, False)
                 self._run(thread, rule, task, out, steps)
             return time.thread_time() - started
 
@@ -392,14 +479,14 @@ class PopulationKernel:
             setattr(speed, way, spent / len(genomes))
         speed.loaded = True
 
-    def _run(self, thread: int, rule: GroupRule, task: Task, out: Results, steps: Ints) -> None:
+    def _run(self, thread: int, rule: GroupRule, task: _Task, out: Results, steps: Ints) -> None:
         """Evaluate some runs on one thread."""
         table, values, lists = self._threads[thread]
         if values is None or lists is None:
-            evaluate(table, None, None, None, rule, task, out, steps)
+            evaluate_runs(table, None, None, None, rule, task, out, steps)
         else:
             lists = lists_at(len(task.spans) + 1, values, lists)
-            evaluate(table, values, self.plan, lists, rule, task, out, steps)
+            evaluate_runs(table, values, self.plan, lists, rule, task, out, steps)
 
     def _share_out(self, work_at: Callable[[int], float]) -> list[float]:
         """Let every thread work; come back when all are done, whatever happens."""
@@ -414,6 +501,11 @@ class PopulationKernel:
             return [task.result() for task in tasks]
         finally:
             wait(tasks)  # after Ctrl-C, too: nobody may still write to the buffers
+
+
+def _width(rule: GroupRule) -> int:
+    """Columns of the integer results."""
+    return len(FIELDS) + len(rule.wanted_costs) + 2 * len(rule.wanted_tallies)
 
 
 def _bytes(part: object) -> int:
@@ -489,3 +581,48 @@ def _chain(genomes: Bits, weights: Floats, order: Ints, edges: Ints) -> None:
                     least = distance
                     best = candidate
             order[at + 1], order[best] = order[best], order[at + 1]
+
+
+# -- groups of any origin --------------------------------------------------------------------------
+
+
+def evaluate_groups(
+    rule: GroupRule,
+    sizes: UInts,
+    losses: Ints,
+    costs: Ints,
+    lists: Lists,
+    plan: Plan,
+    full_loss: int,
+    thresholds: tuple[int, int] = (1, 0),
+) -> tuple[Bools, Results]:
+    """Apply a rule to groups of any origin; return which ones stay, and what is measured of them.
+
+    Groups have `sizes`, and each of their rows `losses`, `costs` (costs, groups) and the sensitive
+    values in `lists`; `plan` is of the whole table, suppressed rows included. `full_loss` is the
+    integer loss of a row of which nothing is left, `thresholds` the smallest size and rank that
+    the rule `moanon.kernels.thresholds.GIVEN` keeps. There are no staircases.
+    """
+    groups, values, rows = len(sizes), len(plan.total), plan.rows
+    tallies = len(rule.wanted_tallies)
+    buffers = make_group_buffers(groups, values, rows, full_loss, tallies)._replace(costs=costs)
+    fields = np.zeros(_width(rule), dtype=np.int64)
+    goodness = np.zeros(len(rule.wanted))
+    steps = np.zeros((0, len(fields)), dtype=np.int64), np.zeros((0, len(goodness)))
+    results = Results(fields, goodness, *steps)
+    measure_groups_alone(
+        rule._replace(with_steps=False),
+        groups,
+        sizes,
+        losses,
+        0,
+        plan if values else None,
+        lists if values else None,
+        np.array(thresholds, dtype=np.int64),
+        True,
+        buffers,
+        results,
+    )
+    kept = np.zeros(groups, dtype=np.bool_)
+    kept[buffers.order[: fields[FIELDS.index("kept_groups")]]] = True
+    return kept, results

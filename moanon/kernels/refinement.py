@@ -47,48 +47,52 @@ class Partitions(NamedTuple):
     groups: Ints
     settled: Ints
     settled_rows: Ints  # (levels, keys, 2): key and rows
-
-
-class SplitScratch(NamedTuple):
-    """Scratch of one walk; `by_key` is zero between calls."""
-
+    # Scratch of one walk:
     slot: UInts  # per value of the column: the last new group it led to, counted from 1
-    cell: UInts  # entries after merging
-    parent: UInts
-    weight: UInts
-    group: UInts  # per entry: its new group
-    rows: UInts  # per new group: rows, entries, place of the next entry
-    entries: UInts
+    merged_cell: UInts  # entries after merging
+    merged_parent: UInts
+    merged_weight: UInts
+    new_group: UInts  # per entry: its new group
+    new_rows: UInts  # per new group: rows, entries, place of the next entry
+    new_entries: UInts
     place: UInts
-    by_key: Ints  # per key: rows
+    by_key: Ints  # per key: rows; zero between calls
     keys: Ints  # the keys that occur, and one place behind them
 
 
-def make_partitions(counts: UInts, class_of: UInts, levels: int, keys: int) -> Partitions:
-    """Allocate a stack and fill level 0: one group of all cells.
+def make_partitions(
+    counts: UInts, class_of: UInts, levels: int, keys: int, values: int, largest_key: int
+) -> Partitions:
+    """Allocate a stack and fill level 0: one group of all cells, which have `counts` rows.
 
-    Parameters
-    ----------
-    counts : array
-        Rows of each cell.
-    class_of : array (cells,) or empty
-        As for `split`.
-    levels : int
-        Columns that can be added on top of each other, and one.
-    keys : int
-        Different keys that settled groups can have.
+    There is a level for each column that can be added on top of others, and one; columns have at
+    most so many `values`, settled groups so many different `keys`. `class_of` is as for `split`.
     """
     cells = len(counts)
-    shape = (levels, cells)
+    whole = np.int64
+
+    def unsigned(*shape: int) -> UInts:
+        return np.zeros(shape, dtype=np.uint32)
+
     partitions = Partitions(
-        np.zeros(shape, dtype=np.uint32),
-        np.zeros(shape, dtype=np.uint32),
-        np.zeros(shape, dtype=np.uint32),
-        np.zeros(shape, dtype=np.uint32),
-        np.zeros(levels, dtype=np.int64),
-        np.zeros(levels, dtype=np.int64),
-        np.zeros(levels, dtype=np.int64),
-        np.zeros((levels, keys, 2), dtype=np.int64),
+        cell=unsigned(levels, cells),
+        group=unsigned(levels, cells),
+        weight=unsigned(levels, cells),
+        rows=unsigned(levels, cells),
+        entries=np.zeros(levels, dtype=whole),
+        groups=np.zeros(levels, dtype=whole),
+        settled=np.zeros(levels, dtype=whole),
+        settled_rows=np.zeros((levels, keys, 2), dtype=whole),
+        slot=unsigned(values),
+        merged_cell=unsigned(cells),
+        merged_parent=unsigned(cells),
+        merged_weight=unsigned(cells),
+        new_group=unsigned(cells),
+        new_rows=unsigned(cells),
+        new_entries=unsigned(cells),
+        place=unsigned(cells),
+        by_key=np.zeros(largest_key + 1, dtype=whole),
+        keys=np.zeros(keys + 1, dtype=whole),
     )
     if cells == 1:
         key = class_of[0] if len(class_of) else counts[0]
@@ -118,22 +122,6 @@ def make_runs(begins: Bools) -> Runs:
     counts = np.add.reduceat(begins, np.arange(0, len(begins), 64), dtype=np.uint64)
     runs[1:, 0] = np.cumsum(counts)[:-1]
     return runs
-
-
-def make_scratch(cells: int, values: int, largest_key: int, keys: int) -> SplitScratch:
-    """Allocate scratch for columns of at most `values` values."""
-    return SplitScratch(
-        np.zeros(values, dtype=np.uint32),
-        np.zeros(cells, dtype=np.uint32),
-        np.zeros(cells, dtype=np.uint32),
-        np.zeros(cells, dtype=np.uint32),
-        np.zeros(cells, dtype=np.uint32),
-        np.zeros(cells, dtype=np.uint32),
-        np.zeros(cells, dtype=np.uint32),
-        np.zeros(cells, dtype=np.uint32),
-        np.zeros(largest_key + 1, dtype=np.int64),
-        np.zeros(keys + 1, dtype=np.int64),
-    )
 
 
 # Several short loops instead of one: each keeps its few numbers in registers, and none has a
@@ -182,12 +170,12 @@ def _count_merged(partitions: Partitions, level: int, runs: Runs) -> int:
 
 
 @inner
-def _merge_alike(partitions: Partitions, level: int, runs: Runs, scratch: SplitScratch) -> int:
+def _merge_alike(partitions: Partitions, level: int, runs: Runs) -> int:
     """Merge neighbours of one group that nothing to come can tell apart; return what is left."""
     number = partitions.entries[level]
     cells = partitions.cell[level]
     parents = partitions.group[level]
-    weights = partitions.weight[level]
+    weights, merged_weights = partitions.weight[level], partitions.merged_weight
     found = _NONE
     last_parent = _ALL
     last_run = np.uint64(0)  # runs are counted from 1
@@ -200,18 +188,18 @@ def _merge_alike(partitions: Partitions, level: int, runs: Runs, scratch: SplitS
         last_parent = parent
         last_run = run
         entry = found - _ONE
-        scratch.cell[entry] = cell
-        scratch.parent[entry] = parent
-        scratch.weight[entry] = weights[i] + (_NONE if is_new else scratch.weight[entry])
+        partitions.merged_cell[entry] = cell
+        partitions.merged_parent[entry] = parent
+        merged_weights[entry] = weights[i] + (_NONE if is_new else merged_weights[entry])
     return int64(found)
 
 
 @inner
 def _number_groups(
-    cells: UInts, parents: UInts, entries: int, codes: Values, scratch: SplitScratch
+    partitions: Partitions, cells: UInts, parents: UInts, entries: int, codes: Values
 ) -> int:
     """Number the new groups: entries of one parent with one value; return how many there are."""
-    _clear(scratch.slot, len(scratch.slot))
+    _clear(partitions.slot, len(partitions.slot))
     groups = _NONE
     before = _NONE  # groups found in earlier parents
     last_parent = _ALL
@@ -220,52 +208,52 @@ def _number_groups(
         value = codes[cells[entry]]
         before = groups if parent != last_parent else before
         last_parent = parent
-        slot = scratch.slot[value]
+        slot = partitions.slot[value]
         is_new = slot <= before
         groups += np.uint32(is_new)
         slot = groups if is_new else slot
-        scratch.slot[value] = slot
-        scratch.group[entry] = slot - _ONE
+        partitions.slot[value] = slot
+        partitions.new_group[entry] = slot - _ONE
     return int64(groups)
 
 
 @inner
-def _count_entries(weights: UInts, entries: int, groups: int, scratch: SplitScratch) -> None:
+def _count_entries(partitions: Partitions, weights: UInts, entries: int, groups: int) -> None:
     """Count the rows and entries of the new groups."""
-    _clear(scratch.rows, groups)
-    _clear(scratch.entries, groups)
+    _clear(partitions.new_rows, groups)
+    _clear(partitions.new_entries, groups)
     for entry in range(entries):
-        group = scratch.group[entry]
-        scratch.rows[group] += weights[entry]
-        scratch.entries[group] += _ONE
+        group = partitions.new_group[entry]
+        partitions.new_rows[group] += weights[entry]
+        partitions.new_entries[group] += _ONE
 
 
 @inner
-def _add(key: int, rows: int, found: int, scratch: SplitScratch) -> int:
+def _add(partitions: Partitions, key: int, rows: int, found: int) -> int:
     """Add rows to a key; return the number of keys that occur."""
-    scratch.keys[found] = key  # written in any case, counted only when new
-    is_new = scratch.by_key[key] == 0
-    scratch.by_key[key] += rows
+    partitions.keys[found] = key  # written in any case, counted only when new
+    is_new = partitions.by_key[key] == 0
+    partitions.by_key[key] += rows
     return int64(found + is_new)
 
 
 @inner
-def _load_settled(partitions: Partitions, level: int, scratch: SplitScratch) -> int:
+def _load_settled(partitions: Partitions, level: int) -> int:
     found = int64(0)
     for i in range(partitions.settled[level]):
         key = partitions.settled_rows[level, i, 0]
-        found = _add(key, partitions.settled_rows[level, i, 1], found, scratch)
+        found = _add(partitions, key, partitions.settled_rows[level, i, 1], found)
     return found
 
 
 @inner
-def _unload(found: int, scratch: SplitScratch, out: Ints) -> int:
+def _unload(partitions: Partitions, found: int, out: Ints) -> int:
     """Write (key, rows) of all keys that occur, in no particular order, and forget them."""
     for i in range(found):
-        key = scratch.keys[i]
+        key = partitions.keys[i]
         out[i, 0] = key
-        out[i, 1] = scratch.by_key[key]
-        scratch.by_key[key] = 0
+        out[i, 1] = partitions.by_key[key]
+        partitions.by_key[key] = 0
     return found
 
 
@@ -276,41 +264,34 @@ def split(
     codes: Values,
     runs: Runs,
     class_of: UInts,
-    scratch: SplitScratch,
 ) -> None:
     """Split the groups at `level` by a column; the result is at ``level + 1``.
 
-    Parameters
-    ----------
-    codes : array (cells,)
-        The column.
-    runs : array (words, 2), or empty
-        As of `make_runs`: cells of one run agree on this column and on every column that can still
-        be added; they become one entry, if that makes a quarter less of them. Where empty, there
-        are none.
-    class_of : array (cells,) or empty
-        Key of a settled group by its cell; where empty, the key is its size.
+    Cells of one run (see `make_runs`) agree on this column and on every column that can still be
+    added; they become one entry, if that makes a quarter less of them. `class_of` is the key of a
+    settled group by its cell; where it is empty, the key is its size.
     """
     cells = partitions.cell[level]
     parents = partitions.group[level]
     weights = partitions.weight[level]
     entries = partitions.entries[level]
     if len(runs) and _count_merged(partitions, level, runs) * 4 <= entries * 3:
-        entries = _merge_alike(partitions, level, runs, scratch)
-        cells, parents, weights = scratch.cell, scratch.parent, scratch.weight
-    groups = _number_groups(cells, parents, entries, codes, scratch)
-    _count_entries(weights, entries, groups, scratch)
-    _place_groups(partitions, level, cells, entries, groups, class_of, scratch)
+        entries = _merge_alike(partitions, level, runs)
+        cells, weights = partitions.merged_cell, partitions.merged_weight
+        parents = partitions.merged_parent
+    groups = _number_groups(partitions, cells, parents, entries, codes)
+    _count_entries(partitions, weights, entries, groups)
+    _place_groups(partitions, level, cells, entries, groups, class_of)
     above = level + 1
     new_cells = partitions.cell[above]
     new_parents = partitions.group[above]
     new_weights = partitions.weight[above]
     for entry in range(entries):
-        group = scratch.group[entry]
-        place = scratch.place[group]
-        scratch.place[group] = place + _ONE
+        group = partitions.new_group[entry]
+        place = partitions.place[group]
+        partitions.place[group] = place + _ONE
         new_cells[place] = cells[entry]
-        new_parents[place] = scratch.entries[group]
+        new_parents[place] = partitions.new_entries[group]
         new_weights[place] = weights[entry]
 
 
@@ -322,59 +303,58 @@ def _place_groups(
     entries: int,
     groups: int,
     class_of: UInts,
-    scratch: SplitScratch,
 ) -> None:
     """Give each new group its number and its place in the list, or add it to the settled ones."""
     if len(class_of):
         for entry in range(entries):  # of a group of one entry: which
-            scratch.place[scratch.group[entry]] = entry
-    found = _load_settled(partitions, level, scratch)
+            partitions.place[partitions.new_group[entry]] = entry
+    found = _load_settled(partitions, level)
     rows = partitions.rows[level + 1]
     kept = _NONE
     end = _NONE
     for group in range(groups):
-        number = scratch.entries[group]
+        number = partitions.new_entries[group]
         if number == 1:
-            key = class_of[cells[scratch.place[group]]] if len(class_of) else scratch.rows[group]
-            found = _add(int64(key), int64(scratch.rows[group]), found, scratch)
+            key = new_rows = partitions.new_rows[group]
+            if len(class_of):
+                key = class_of[cells[partitions.place[group]]]
+            found = _add(partitions, int64(key), int64(new_rows), found)
             # Its entry is written to the last place, which is free because of it.
-            scratch.place[group] = entries - 1
+            partitions.place[group] = entries - 1
         else:
-            rows[kept] = scratch.rows[group]
-            scratch.place[group] = end
-            scratch.entries[group] = kept  # its number from now on
+            rows[kept] = partitions.new_rows[group]
+            partitions.place[group] = end
+            partitions.new_entries[group] = kept  # its number from now on
             kept += _ONE
             end += number
     partitions.entries[level + 1] = end
     partitions.groups[level + 1] = kept
-    partitions.settled[level + 1] = _unload(found, scratch, partitions.settled_rows[level + 1])
+    partitions.settled[level + 1] = _unload(partitions, found, partitions.settled_rows[level + 1])
 
 
 @compiled
-def count_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: Ints) -> int:
+def count_sizes(partitions: Partitions, level: int, out: Ints) -> int:
     """Count the rows in groups of each size; return how many different sizes there are.
 
     Row ``i`` of `out` becomes (size, rows in groups of that size), in no particular order. The
     keys of settled groups must be their sizes.
     """
-    found = _load_settled(partitions, level, scratch)
+    found = _load_settled(partitions, level)
     for group in range(partitions.groups[level]):
         rows = int64(partitions.rows[level, group])
-        found = _add(rows, rows, found, scratch)
-    return _unload(found, scratch, out)
+        found = _add(partitions, rows, rows, found)
+    return _unload(partitions, found, out)
 
 
 @compiled
-def count_split(
-    partitions: Partitions, level: int, codes: Values, scratch: SplitScratch, out: Ints
-) -> int:
+def count_split(partitions: Partitions, level: int, codes: Values, out: Ints) -> int:
     """Do what `split` and `count_sizes` do, where nothing is split further and no list is left."""
     entries = partitions.entries[level]
     cells = partitions.cell[level]
-    groups = _number_groups(cells, partitions.group[level], entries, codes, scratch)
-    _count_entries(partitions.weight[level], entries, groups, scratch)
-    found = _load_settled(partitions, level, scratch)
+    groups = _number_groups(partitions, cells, partitions.group[level], entries, codes)
+    _count_entries(partitions, partitions.weight[level], entries, groups)
+    found = _load_settled(partitions, level)
     for group in range(groups):
-        rows = int64(scratch.rows[group])
-        found = _add(rows, rows, found, scratch)
-    return _unload(found, scratch, out)
+        rows = int64(partitions.new_rows[group])
+        found = _add(partitions, rows, rows, found)
+    return _unload(partitions, found, out)

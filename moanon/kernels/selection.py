@@ -22,20 +22,18 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, UInts
+from moanon.kernels.costs import GroupBuffers, add_tallies, measure_tallies
 from moanon.kernels.histograms import Lists, Plan, sort_by
 from moanon.kernels.jit import as_kernel, inlined, inner, int64
 from moanon.kernels.models import MODELS, measure_models
-from moanon.kernels.tallies import TallyBuffers, add_tallies, measure_tallies
 from moanon.kernels.thresholds import (
     ABOVE_MEAN,
     CLASSES,
     GIVEN,
     KEEP_ALL,
     WITHIN_LIMIT,
-    Scratch,
     list_kept,
     list_worst,
-    make_scratch,
     rank_threshold,
     size_threshold,
     thresholds,
@@ -63,8 +61,6 @@ _KEPT, _KEPT_SQUARES, _KEPT_LOSS, _K, _LARGEST, _FAILING, _MISTAKES = range(6, 1
 _RANKED, _COST = 13, 14
 #: `GroupRule.by` of a rule that goes by the size of groups.
 BY_SIZE = -1
-#: Ranks of a model whose values are no whole numbers are below this.
-MOST_RANKS = 1024
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -91,31 +87,6 @@ class GroupRule(NamedTuple):
     pairs: bool = False  # … over pairs of size and rank
 
 
-def result_width(rule: GroupRule) -> int:
-    """Columns of the integer results."""
-    return len(FIELDS) + len(rule.wanted_costs) + 2 * len(rule.wanted_tallies)
-
-
-class GroupBuffers(NamedTuple):
-    """What one thread needs to measure groups; ranks are None without sensitive values.
-
-    A group is *eligible* if it meets the constraints. Where there are none, all are.
-    """
-
-    models: Floats  # (models, groups): goodness
-    mistakes: Ints  # (groups,)
-    costs: Ints  # (costs, places)
-    tallies: TallyBuffers
-    group: UInts  # eligible groups, and their …
-    sizes: UInts
-    losses: Ints
-    ranks: UInts | None
-    everyone: UInts  # all groups
-    no_ranks: UInts | None  # of a rule that goes by size
-    order: UInts  # eligible groups, those first that are kept
-    scratch: Scratch
-
-
 class Results(NamedTuple):
     """Where results go; those of many genomes have one more axis before the others."""
 
@@ -123,24 +94,6 @@ class Results(NamedTuple):
     goodness: Floats  # (models,): of the worst kept group; infinite where nothing is kept
     steps: Ints  # (steps, fields): the same for each step of the staircase
     step_goodness: Floats  # (steps, models)
-
-
-def make_group_buffers(groups: int, values: int, tallies: TallyBuffers) -> GroupBuffers:
-    """Allocate room for at most so many groups, without costs, and so many sensitive values."""
-    return GroupBuffers(
-        np.zeros((len(MODELS), groups if values else 0)),
-        np.zeros(groups, dtype=np.int64),
-        np.zeros((0, 0), dtype=np.int64),
-        tallies,
-        np.zeros(groups, dtype=np.uint32),
-        np.zeros(groups, dtype=np.uint32),
-        np.zeros(groups, dtype=np.int64),
-        np.zeros(groups, dtype=np.uint32) if values else None,
-        np.arange(groups, dtype=np.uint32),
-        np.ones(groups, dtype=np.uint32) if values else None,
-        np.zeros(groups, dtype=np.uint32),
-        make_scratch(groups, max(values, MOST_RANKS)),
-    )
 
 
 @inner
@@ -177,10 +130,10 @@ def sizes_suffice(rule: GroupRule) -> bool:
 
 @inner
 def _measure_large(
-    limit: int, sizes: UInts, losses: Ints, groups: int, scratch: Scratch, out: Ints
+    limit: int, sizes: UInts, losses: Ints, groups: int, class_rows: Ints, out: Ints
 ) -> None:
     """Measure what stays within any limit, the threshold first."""
-    least = size_threshold(sizes, None, int64(0), int64(0), groups, limit, scratch)
+    least = size_threshold(sizes, None, int64(0), int64(0), groups, limit, class_rows)
     rows, squares, loss_all, largest = int64(0), int64(0), int64(0), int64(0)
     kept, kept_rows, kept_squares, kept_loss = int64(0), int64(0), int64(0), int64(0)
     smallest = int64(2**62)
@@ -205,7 +158,13 @@ def _measure_large(
 
 @inner
 def measure_sizes(
-    rule: GroupRule, sizes: UInts, losses: Ints, groups: int, scratch: Scratch, results: Results
+    rule: GroupRule,
+    sizes: UInts,
+    losses: Ints,
+    groups: int,
+    class_rows: Ints,
+    class_loss: Ints,
+    results: Results,
 ) -> int:
     """Do what `measure_groups` does where only sizes and losses count, in one pass over the groups.
 
@@ -217,7 +176,7 @@ def measure_sizes(
     if rule.suppression == KEEP_ALL:
         limit, with_steps = int64(0), False
     if limit >= CLASSES:
-        _measure_large(limit, sizes, losses, groups, scratch, out)
+        _measure_large(limit, sizes, losses, groups, class_rows, out)
         return int64(0)
     squares, loss_all = int64(0), int64(0)
     largest, last = int64(0), int64(0)
@@ -229,8 +188,8 @@ def measure_sizes(
         loss_all += loss
         largest = max(largest, size)
         if size <= limit:
-            scratch.rows[size] += size
-            scratch.loss[size] += loss
+            class_rows[size] += size
+            class_loss[size] += loss
             last = max(last, size)
         else:
             larger = min(larger, size)
@@ -244,7 +203,7 @@ def measure_sizes(
         place += 1
         size, rows = larger, limit + 1  # behind the classes, what is beyond the limit
         if place <= last:
-            size, rows = place, scratch.rows[place]
+            size, rows = place, class_rows[place]
         if rows == 0:
             continue
         found = gone_rows + rows > limit
@@ -259,11 +218,11 @@ def measure_sizes(
         if not found:
             gone_rows += rows
             gone_squares += rows * size
-            gone_loss += scratch.loss[place]
+            gone_loss += class_loss[place]
             gone += rows // size
     for place in range(1, last + 1):
-        scratch.rows[place] = 0
-        scratch.loss[place] = 0
+        class_rows[place] = 0
+        class_loss[place] = 0
     if rule.suppression == KEEP_ALL:
         out[_D1] = 1
     return steps
@@ -285,25 +244,16 @@ def _measure_each(
     """Take the models and tallies of every group; return whether rows have class labels."""
     labelled = False
     if plan is not None and lists is not None and rule.with_values:
+        need, above, below = rule.need, rule.above, rule.below
         measure_models(
-            int64(0),
-            plan.sensitive,
-            groups,
-            sizes,
-            rule.need,
-            rule.above,
-            rule.below,
-            plan,
-            lists,
-            buffers.models,
-            buffers.mistakes,
+            need, above, below, groups, sizes, plan, lists, buffers.models, buffers.mistakes
         )
         labelled = plan.label >= 0
     if len(rule.wanted_tallies):
-        measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, buffers.tallies)
+        measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, buffers)
         if plan is not None:
             for value in range(len(plan.total)):
-                buffers.tallies.left[value] = plan.total[value]
+                buffers.left[value] = plan.total[value]
     return labelled
 
 
@@ -320,7 +270,7 @@ def _list_eligible(
 
     Returns how many there are, and the sum of size times rank over all groups.
     """
-    models, most = buffers.models, len(buffers.scratch.by_rank) - 1
+    models, most = buffers.models, len(buffers.by_rank) - 1
     number, ranked = int64(0), int64(0)
     for group in range(groups):
         meets = sizes[group] >= rule.least
@@ -393,7 +343,7 @@ def _pair_steps(
     ranks: UInts | None,
     number: int,
     limit: int,
-    scratch: Scratch,
+    buffers: GroupBuffers,
     out: Results,
 ) -> int:
     """Staircase in two dimensions: all (k, l) that a genome can be made safe for within `limit`.
@@ -415,20 +365,20 @@ def _pair_steps(
     highest, loss_all = int64(0), int64(0)
     for i in range(number):
         rank = int64(ranks[i])
-        scratch.tallest[rank] = max(scratch.tallest[rank], int64(sizes[i]))
+        buffers.tallest[rank] = max(buffers.tallest[rank], int64(sizes[i]))
         highest = max(highest, rank)
         loss_all += int64(sizes[i]) * losses[i]
-    top = size_threshold(sizes, ranks, int64(0), highest, number, limit, scratch)
+    top = size_threshold(sizes, ranks, int64(0), highest, number, limit, buffers.class_rows)
     small = int64(0)  # groups that some threshold within the limit can suppress, or stop at
     for i in range(number):
         if sizes[i] <= top:
-            scratch.picked[small] = i
-            scratch.keys[small] = sizes[i]
+            buffers.picked[small] = i
+            buffers.keys[small] = sizes[i]
             small += 1
-    sort_by(scratch.keys, scratch.picked, small)
+    sort_by(buffers.keys, buffers.picked, small)
     steps = int64(0)
     for least in range(highest + 1):
-        tallest = scratch.tallest[least]
+        tallest = buffers.tallest[least]
         if tallest == 0:
             continue
         suppressed, lost = int64(0), int64(0)
@@ -440,7 +390,7 @@ def _pair_steps(
             break
         before = int64(-1)
         for at in range(small):
-            i, size = scratch.picked[at], scratch.keys[at]
+            i, size = buffers.picked[at], buffers.keys[at]
             if ranks[i] < least:
                 continue
             if size > tallest or suppressed > limit:
@@ -459,7 +409,7 @@ def _pair_steps(
             suppressed += size
             lost += size * losses[i]
     for rank in range(highest + 1):
-        scratch.tallest[rank] = 0
+        buffers.tallest[rank] = 0
     return steps
 
 
@@ -474,7 +424,7 @@ def _thresholds(
     ranked: int,
     left: int,
     given: Ints,
-    scratch: Scratch,
+    buffers: GroupBuffers,
 ) -> tuple[int, int]:
     """Thresholds (size, rank) that the rule arrives at; those that keep all where it cannot."""
     if rule.suppression == GIVEN:
@@ -485,9 +435,12 @@ def _thresholds(
         return int64(1), (ranked + rows - 1) // rows
     if ranks is not None and rule.suppression == WITHIN_LIMIT and rule.by != BY_SIZE:
         nothing, everything = int64(0), int64(2**62)
-        rank = rank_threshold(sizes, ranks, nothing, everything, number, left, scratch)
+        rank = rank_threshold(sizes, ranks, nothing, everything, number, left, buffers.by_rank)
         return int64(1), rank
-    return thresholds(rule.suppression, sizes, ranks, number, rows, squares, left, scratch)
+    class_rows, by_rank = buffers.class_rows, buffers.by_rank
+    return thresholds(
+        rule.suppression, sizes, ranks, number, rows, squares, left, class_rows, by_rank
+    )
 
 
 @inner
@@ -520,25 +473,11 @@ def measure_groups(
     Of an infeasible genome (``failing > limit``) the row says what is left when all groups that
     fail are suppressed regardless; it has no steps.
 
-    Parameters
-    ----------
-    rule : GroupRule
-    groups : int
-    sizes, losses : arrays (groups,)
-        Rows of each group, and the integer loss of each of them.
-    root : int
-        Where the costs of the groups begin in ``buffers.costs``.
-    plan, lists
-        What is known about sensitive values, and those of the groups; None if there are none.
-    given : array (2,)
-        Thresholds, for the rule `GIVEN`.
-    listed : bool
-        Whether the kept groups must stand at the first places of ``buffers.order`` afterwards; no
-        steps then.
-    buffers : GroupBuffers
-    out : Results
+    Costs of the groups begin at `root` in ``buffers.costs``; plan and lists are None without
+    sensitive values; `given` are the thresholds of the rule `GIVEN`. Where `listed`, the kept
+    groups stand at the first places of ``buffers.order`` afterwards, and there are no steps.
     """
-    scratch, simple, labelled = buffers.scratch, _is_simple(rule), False
+    simple, labelled, order = _is_simple(rule), False, buffers.order
     if rule.with_values or len(rule.wanted_tallies):
         labelled = _measure_each(rule, groups, sizes, losses, plan, lists, buffers)
     squares, loss_all = int64(0), int64(0)
@@ -552,12 +491,12 @@ def measure_groups(
         ranks = buffers.ranks
         number, ranked = _list_eligible(rule, sizes, losses, groups, ranks, buffers)
         group_of, sizes, losses = buffers.group, buffers.sizes, buffers.losses
-    rows = int64(buffers.tallies.rows)
+    rows = int64(buffers.rows)
     failing = rows
     for i in range(number):
         failing -= sizes[i]
     left = rule.limit - failing
-    d1, d2 = _thresholds(rule, sizes, ranks, number, rows, squares, ranked, left, given, scratch)
+    d1, d2 = _thresholds(rule, sizes, ranks, number, rows, squares, ranked, left, given, buffers)
     row, goodness = out.fields, out.goodness
     _begin(groups, squares, loss_all, row)
     row[_D1], row[_D2], row[_SUPPRESSED], row[_FAILING] = d1, d2, rows, failing
@@ -565,38 +504,32 @@ def measure_groups(
     for model in range(len(goodness)):
         goodness[model] = inf
     keys, field = _keys(rule.by, sizes, ranks), _D1 if rule.by == BY_SIZE else _D2
-    begin, end = int64(0), list_kept(rule.suppression, sizes, ranks, number, d1, d2, buffers.order)
+    begin, end = int64(0), list_kept(rule.suppression, sizes, ranks, number, d1, d2, order)
     steps, place, few = int64(0), int64(0), int64(0)
     while True:
         # Taking groups back one threshold after the other keeps all sums and worst groups up to
         # date. What the rule keeps comes first, which is the highest threshold.
-        members = buffers.order[begin:end]
+        members = order[begin:end]
         _keep(rule, members, group_of, sizes, losses, root, labelled, buffers, row, goodness)
         if len(rule.wanted_tallies):
             tallies = row[_COST + len(rule.wanted_costs) :]
-            add_tallies(
-                rule.wanted_tallies,
-                members,
-                group_of,
-                plan,
-                lists,
-                buffers.tallies,
-                row[_SUPPRESSED],
-                tallies,
-            )
+            gone = row[_SUPPRESSED]
+            add_tallies(rule.wanted_tallies, members, group_of, plan, lists, buffers, gone, tallies)
         if steps == 0:
             if listed:
                 for i in range(end):
-                    buffers.order[i] = group_of[buffers.order[i]]
+                    order[i] = group_of[order[i]]
             if listed or not rule.with_steps or left < 0:
                 return int64(0)
             if rule.pairs:
-                return _pair_steps(rule, sizes, losses, ranks, number, left, scratch, out)
-            few = list_worst(keys, number, row[field], scratch, buffers.order)
+                return _pair_steps(rule, sizes, losses, ranks, number, left, buffers, out)
+            few = list_worst(
+                keys, number, row[field], buffers.class_rows, buffers.picked, buffers.keys, order
+            )
             end = int64(0)
             if simple:  # steps ascend: the first one is the last
                 for at in range(few):
-                    new = at == 0 or keys[buffers.order[at]] != keys[buffers.order[at - 1]]
+                    new = at == 0 or keys[order[at]] != keys[order[at - 1]]
                     place += int64(new)
             _copy(row, out.steps[place])
             _copy(goodness, out.step_goodness[place])
@@ -607,8 +540,8 @@ def measure_groups(
         _copy(row, out.steps[place])
         _copy(goodness, out.step_goodness[place])
         row, goodness = out.steps[place], out.step_goodness[place]
-        begin, row[field] = end, keys[buffers.order[end]]
-        while end < few and keys[buffers.order[end]] == row[field]:
+        begin, row[field] = end, keys[order[end]]
+        while end < few and keys[order[end]] == row[field]:
             end += 1
 
 

@@ -3,14 +3,11 @@
 All sums are of integers and every comparison with the suppression limit is one of integers
 (`limit` is the number of rows that may be suppressed). Groups come as parallel arrays: `sizes`
 (rows), and `ranks` by what the rule goes by besides the size, such as their diversity; None where
-no group has sensitive values.
+no group has sensitive values. `class_rows`, `by_rank`, `picked` and `keys` are those of
+`moanon.kernels.costs.GroupBuffers`.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
-
-import numpy as np
 
 from moanon.arrays import Ints, UInts
 from moanon.kernels.histograms import sort_by
@@ -36,29 +33,6 @@ CLASSES = 1 << _CLASS_BITS
 _EVERYTHING = 2**62
 
 
-class Scratch(NamedTuple):
-    """Scratch of one thread; what is counted is zero between calls."""
-
-    rows: Ints  # per size class
-    loss: Ints  # per size class
-    picked: Ints  # groups to be sorted
-    keys: Ints  # what they are sorted by
-    by_rank: Ints  # rows per rank
-    tallest: Ints  # largest group per rank
-
-
-def make_scratch(groups: int, ranks: int) -> Scratch:
-    """Allocate scratch for at most `groups` groups and ranks up to `ranks`."""
-    return Scratch(
-        np.zeros(CLASSES, dtype=np.int64),
-        np.zeros(CLASSES, dtype=np.int64),
-        np.zeros(groups, dtype=np.int64),
-        np.zeros(groups, dtype=np.int64),
-        np.zeros(ranks + 2, dtype=np.int64),
-        np.zeros(ranks + 2, dtype=np.int64),
-    )
-
-
 @inner
 def size_threshold(
     sizes: UInts,
@@ -67,7 +41,7 @@ def size_threshold(
     high: int,
     groups: int,
     limit: int,
-    scratch: Scratch,
+    class_rows: Ints,
 ) -> int:
     """Smallest size that must stay when sizes are suppressed from below within `limit` rows.
 
@@ -91,16 +65,16 @@ def size_threshold(
                 larger = size if larger == 0 else min(larger, size)
             elif not known or size >> (shift + _CLASS_BITS) == above:
                 place = (size >> shift) & (CLASSES - 1)
-                scratch.rows[place] += size
+                class_rows[place] += size
                 last = max(last, place)
         crossing = int64(-1)
         for place in range(last + 1):
             if crossing < 0:
-                if total + scratch.rows[place] > limit:
+                if total + class_rows[place] > limit:
                     crossing = int64(place)
                 else:
-                    total += scratch.rows[place]
-            scratch.rows[place] = 0
+                    total += class_rows[place]
+            class_rows[place] = 0
         if crossing < 0:
             return larger
         above = above << _CLASS_BITS | crossing
@@ -112,21 +86,21 @@ def size_threshold(
 
 @inner
 def rank_threshold(
-    sizes: UInts, ranks: UInts, least: int, most: int, groups: int, limit: int, scratch: Scratch
+    sizes: UInts, ranks: UInts, least: int, most: int, groups: int, limit: int, by_rank: Ints
 ) -> int:
     """Like `size_threshold` for the rank of groups with ``least <= size <= most``."""
     last = int64(0)
     for group in range(groups):
         if least <= sizes[group] <= most:
-            scratch.by_rank[ranks[group]] += sizes[group]
+            by_rank[ranks[group]] += sizes[group]
             last = max(last, int64(ranks[group]))
     total = int64(0)
     answer = int64(0)
     for rank in range(last + 1):
-        total += scratch.by_rank[rank]
+        total += by_rank[rank]
         if answer == 0 and total > limit:
             answer = int64(rank)
-        scratch.by_rank[rank] = 0
+        by_rank[rank] = 0
     return answer
 
 
@@ -149,7 +123,8 @@ def thresholds(
     rows: int,
     squares: int,
     limit: int,
-    scratch: Scratch,
+    class_rows: Ints,
+    by_rank: Ints,
 ) -> tuple[int, int]:
     """Thresholds (d1, d2) that `rule` arrives at; see `list_kept` for what they mean."""
     # Typed numbers: a literal 0 would make numba compile another version of what is called with it.
@@ -159,16 +134,16 @@ def thresholds(
     if rule == ABOVE_MEAN:  # smallest whole number that is not below squares / rows
         return (squares + rows - 1) // rows, nothing
     if rule == WITHIN_LIMIT or ranks is None:
-        return size_threshold(sizes, ranks, nothing, everything, groups, limit, scratch), nothing
+        return size_threshold(sizes, ranks, nothing, everything, groups, limit, class_rows), nothing
     if rule in (KL_ORDERED_L, KL_STRICT_K):  # sizes first, then ranks of what is left
-        d1 = size_threshold(sizes, ranks, nothing, everything, groups, limit, scratch)
+        d1 = size_threshold(sizes, ranks, nothing, everything, groups, limit, class_rows)
         left = limit - _rows_below(sizes, ranks, d1, nothing, groups)
         most = d1 if rule == KL_ORDERED_L else everything
-        return d1, rank_threshold(sizes, ranks, d1, most, groups, left, scratch)
-    d2 = rank_threshold(sizes, ranks, nothing, everything, groups, limit, scratch)
+        return d1, rank_threshold(sizes, ranks, d1, most, groups, left, by_rank)
+    d2 = rank_threshold(sizes, ranks, nothing, everything, groups, limit, by_rank)
     left = limit - _rows_below(sizes, ranks, nothing, d2, groups)
     most = d2 if rule == KL_ORDERED_K else everything
-    return size_threshold(sizes, ranks, d2, most, groups, left, scratch), d2
+    return size_threshold(sizes, ranks, d2, most, groups, left, class_rows), d2
 
 
 @inner
@@ -192,42 +167,44 @@ def list_kept(
 
 
 @inner
-def list_worst(keys: UInts, groups: int, top: int, scratch: Scratch, out: UInts) -> int:
+def list_worst(
+    keys: UInts, groups: int, top: int, class_rows: Ints, picked: Ints, sorting: Ints, out: UInts
+) -> int:
     """List the groups whose key (size or rank) is below `top`, by descending key; return how many.
 
-    Keys below 4,096 are counted, which leaves few to be sorted.
+    Keys below 4,096 are counted, which leaves few to be sorted, in `picked` by `sorting`.
     """
     few = int64(0)
     for group in range(groups):  # written in any case, counted where below: nothing to mispredict
-        scratch.picked[few] = group
-        scratch.keys[few] = keys[group]
+        picked[few] = group
+        sorting[few] = keys[group]
         few += int64(keys[group] < top)
     counted = min(top, CLASSES)
     before = int64(0)
     for i in range(few):
-        key = scratch.keys[i]
+        key = sorting[i]
         if key < counted:
-            scratch.rows[counted - 1 - key] += 1
+            class_rows[counted - 1 - key] += 1
         else:
             before += 1
     for place in range(counted):
-        here = scratch.rows[place]
-        scratch.rows[place] = before
+        here = class_rows[place]
+        class_rows[place] = before
         before += here
     many = int64(0)
     for i in range(few):
-        key, group = scratch.keys[i], scratch.picked[i]
+        key, group = sorting[i], picked[i]
         if key < counted:
             place = counted - 1 - key
-            out[scratch.rows[place]] = group
-            scratch.rows[place] += 1
+            out[class_rows[place]] = group
+            class_rows[place] += 1
         else:
-            scratch.picked[many] = group
-            scratch.keys[many] = -key
+            picked[many] = group
+            sorting[many] = -key
             many += 1
-    sort_by(scratch.keys, scratch.picked, many)
+    sort_by(sorting, picked, many)
     for i in range(many):
-        out[i] = scratch.picked[i]
+        out[i] = picked[i]
     for place in range(counted):
-        scratch.rows[place] = 0
+        class_rows[place] = 0
     return few

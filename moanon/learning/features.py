@@ -24,7 +24,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, nan
-from typing import Protocol
 
 import numpy as np
 
@@ -42,35 +41,12 @@ HIDDEN = -1.0
 _LARGEST = 1e15
 
 
-class _QuasiFeatures(Protocol):
-    """How one quasi-identifier becomes some columns."""
-
-    names: tuple[str, ...]
-    are_categories: bool
-
-    def of_blocks(self, starts: Ints, stops: Ints) -> Floats:
-        """Blocks ``start .. stop - 1`` (blocks, columns)."""
-        ...
-
-    def of_values(self, column: Column, codes: Ints) -> Floats:
-        """Raw values: of each text of a column, and last of a missing one; (texts + 1, columns).
-
-        `codes` are their base values.
-        """
-        ...
-
-
 @dataclass(frozen=True, repr=False)
 class FeatureSpace(Outlined):
     """The columns that the rows of a table and of its releases have.
 
-    Attributes
-    ----------
-    instance : Instance
-    others : tuple of str
-        Columns that are released as they are, without the target.
-    taught : array (rows,) of bool
-        Rows that models learn from: they settle which of these columns hold numbers.
+    `others` are released as they are, without the target. Which of them hold numbers, the rows
+    decide that models learn from (`taught`).
     """
 
     instance: Instance
@@ -117,14 +93,7 @@ class FeatureSpace(Outlined):
     def released(self, grouping: Grouping, row_group: Ints, rows: Bools) -> Floats:
         """Some rows as the groups that they are in show them.
 
-        Parameters
-        ----------
-        grouping : Grouping
-            Of these rows, or of some of them: groups, and what they show.
-        row_group : array (rows,)
-            The group of each row of the table.
-        rows : array (rows,) of bool
-            Which; all of them must have a group.
+        `row_group` names the group of each row of the table; all of `rows` must have one.
         """
         assert grouping.starts is not None  # labels without meaning are refused before
         assert grouping.stops is not None
@@ -149,14 +118,17 @@ class FeatureSpace(Outlined):
         return [_numbers(column, self.taught) for column in columns]
 
     @cached_property
-    def _quasi(self) -> tuple[_QuasiFeatures, ...]:
-        return tuple(_features(n, domain) for n, domain in self.instance.layout.domains.items())
+    def _quasi(self) -> tuple[_Ends | _Ancestors, ...]:
+        return tuple(
+            _Ancestors(name, domain.hierarchy)
+            if isinstance(domain, TreeDomain)
+            else _Ends(name, domain)
+            for name, domain in self.instance.layout.domains.items()
+        )
 
 
-def _features(name: str, domain: Domain) -> _QuasiFeatures:
-    if isinstance(domain, TreeDomain):
-        return _Ancestors(name, domain.hierarchy)
-    return _Ends(name, domain)
+# How a quasi-identifier becomes some columns. `of_blocks` takes blocks ``start .. stop - 1``;
+# `of_values` takes a column with the base values of its texts and, last, of a missing one.
 
 
 class _Ends:

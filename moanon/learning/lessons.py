@@ -57,17 +57,9 @@ NO_CLASS = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Target(Outlined):
-    """The classes of a table's rows.
+    """The classes of a table's rows, in the order of their texts.
 
-    Attributes
-    ----------
-    name : str
-    classes : tuple of str
-        In the order of their texts.
-    codes : array (rows,)
-        The class of each row, or `NO_CLASS`.
-    notes : tuple of str
-        Which rows have none, in words.
+    `codes` are those of each row, or `NO_CLASS`; `notes` say in words which rows have none.
     """
 
     name: str
@@ -185,16 +177,10 @@ ProtocolName = Literal["raw", "released"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lesson(Outlined):
-    """Rows to learn from and rows to be asked about, as features and classes.
+    """Rows to learn from and rows to be asked about: features (rows, columns) and classes (rows,).
 
-    Attributes
-    ----------
-    training, test : tuple of arrays
-        Features (rows, columns) and classes (rows,).
-    is_category : array (columns,) of bool
-    measures : mapping of str to number
-        Of what was anonymized, k and losses; empty for the table as it is, and little more where
-        no row was left.
+    `measures` are k and losses of what was anonymized; none for the table as it is, and little more
+    where no row was left.
     """
 
     training: tuple[Floats, Ints]
@@ -239,13 +225,7 @@ def raw_lesson(
 ) -> Lesson:
     """Anonymize training rows alone, learn from them, and be asked about held-out rows.
 
-    Parameters
-    ----------
-    anonymization : Anonymization
-    target : Target
-    held_out : array (rows,) of bool
-    training : Instance
-        The other rows, with the domains of the anonymization.
+    `training` holds the other rows, with the domains of the anonymization.
     """
     instance = anonymization.instance
     space = FeatureSpace.of(instance, target.name, ~held_out, anonymization.columns)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -125,41 +124,19 @@ def quietly() -> Iterator[None]:
 # -- scores ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ModelScores:
-    """How well a model tells the classes of test rows; NaN where that cannot be said.
-
-    Attributes
-    ----------
-    balanced_accuracy : float
-        Mean over the classes of the share of its rows that are recognized.
-    auroc : float
-        Area under the receiver operating characteristic; of more than two classes the mean over
-        one against the rest.
-    log_loss : float
-        Mean of -ln of the probability that a row's own class was given; less is better.
-    """
-
-    balanced_accuracy: float
-    auroc: float
-    log_loss: float
-
-    @property
-    def values(self) -> tuple[float, float, float]:
-        """In the order of `SCORES`."""
-        return astuple(self)
-
-
-#: Names of the scores, and whether more of one is better.
+#: Names of the scores, and whether more of one is better: the mean over the classes of the share of
+#: its rows that are recognized; the area under the receiver operating characteristic, of more than
+#: two classes the mean over one against the rest; the mean of -ln of the probability that a row's
+#: own class was given.
 SCORES = {"balanced_accuracy": True, "auroc": True, "log_loss": False}
 
 
-def score(truth: Ints, probabilities: Floats) -> ModelScores:
-    """Compare probabilities (rows, classes) with the true classes of the rows."""
+def score(truth: Ints, probabilities: Floats) -> dict[str, float]:
+    """Compare probabilities (rows, classes) with the true classes of the rows; without any, NaN."""
     from sklearn.metrics import log_loss, recall_score, roc_auc_score
 
     if not len(truth):
-        return ModelScores(np.nan, np.nan, np.nan)
+        return dict.fromkeys(SCORES, np.nan)
     present = np.unique(truth)
     # The mean recall of the classes that are there: what balanced_accuracy_score is, which warns
     # where a model names another one.
@@ -171,7 +148,7 @@ def score(truth: Ints, probabilities: Floats) -> ModelScores:
         columns = present[-1:] if probabilities.shape[1] == 2 else present
         area = np.mean([roc_auc_score(truth == c, probabilities[:, c]) for c in columns])
     loss = log_loss(truth, probabilities, labels=np.arange(probabilities.shape[1]))
-    return ModelScores(float(accuracy), float(area), float(loss))
+    return dict(zip(SCORES, map(float, (accuracy, area, loss)), strict=True))
 
 
 def guess(classes: int, training: Ints, rows: int) -> Floats:

@@ -85,19 +85,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Outlined):
-    """What is learned from what, how often, and how it is tested.
-
-    Attributes
-    ----------
-    anonymizations : sequence of Anonymization
-        Of one table.
-    target : Target
-    models : sequence of str
-    protocol : {"raw", "released"}
-    repeats : int
-    test_share : float
-    seed : int
-    """
+    """What is learned from which anonymizations of one table, how often, and how it is tested."""
 
     anonymizations: Sequence[Anonymization]
     target: Target
@@ -147,22 +135,10 @@ class Study(Outlined):
         threads: int = 1,
         stop: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Work out what is not known yet.
+        """Work out what is not known from an earlier run; return whether all is known now.
 
-        Parameters
-        ----------
-        keep : callable
-            Called with every new record as it comes, in no particular order.
-        known : mapping, optional
-            Records of an earlier run.
-        threads : int
-        stop : callable
-            Asked between models; when it says so, what is begun is ended and nothing else begun.
-
-        Returns
-        -------
-        bool
-            Whether all is known now.
+        `keep` is called with every new record as it comes, in no particular order. `stop` is asked
+        between models; when it says so, what is begun is ended and nothing else begun.
         """
         from threadpoolctl import threadpool_limits
 
@@ -222,7 +198,7 @@ class Study(Outlined):
         found: dict[str, Any] = {"train_rows": len(taught), "test_rows": len(truth)}
         if each is None:
             constant = guess(len(self.target.classes), taught, len(truth))
-            return found | {"scores": score(truth, constant).values}
+            return found | {"scores": tuple(score(truth, constant).values())}
         stated = each.measures
         release = {name: stated[name] for name in STATED}
         return found | {"release": release, "measures": dict(lesson.measures)}
@@ -232,7 +208,7 @@ class Study(Outlined):
         seed = derived_seed(self.seed, repeat, crc32(model.encode()))
         classes = len(self.target.classes)
         answer = learn(model, seed, lesson.is_category, lesson.training, features, classes)
-        return {"scores": score(truth, answer).values}
+        return {"scores": tuple(score(truth, answer).values())}
 
 
 # -- what a study finds ----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ column had to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -30,128 +30,62 @@ _LONGEST = 28
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnBefore(Outlined):
+class _Blocks(Outlined):
+    """Blocks of a quasi-identifier that can be shown, and what is lost of a row that shows each."""
+
+    starts: Ints  # of base values ``start .. stop - 1``
+    stops: Ints
+    lost: Floats  # loss of a cell (D eq. 3)
+    missing_bits: Floats  # that a cell does not give: rows of the table that could be meant
+
+
+class _Column:
     """One quasi-identifier as it is in the table, for all groupings of it.
 
-    Attributes
-    ----------
-    name : str
-    domain : Domain
-    counts : array (base values,)
-        Rows of the table that have each base value, suppressed ones included.
+    `counts` are the rows of the table that have each base value, suppressed ones included.
     """
 
-    name: str
-    domain: Domain
-    counts: Ints
+    def __init__(self, name: str, domain: Domain, counts: Ints) -> None:
+        self.name, self.domain, self.counts = name, domain, counts
+        self.rows = int(counts.sum())
+        #: What the column says about a row, on average, in bits; 0 of a constant one.
+        self.entropy = 0.0
+        if counts.max() < self.rows:
+            self.entropy = float(np.log2(self.rows) - counts @ _logs(counts) / self.rows)
+        self._rows_below = np.concatenate(([0], np.cumsum(counts)))
+        self._values_below = np.concatenate(([0], np.cumsum(domain.spans)))
+        #: Gives the blocks of the column's part of a genome; neighbours on a front share many.
+        self.cut = lru_cache(_REMEMBERED)(self._cut)
 
-    @cached_property
-    def rows(self) -> int:
-        """Rows of the table."""
-        return int(self.counts.sum())
-
-    @cached_property
-    def entropy(self) -> float:
-        """What the column says about a row, on average: its entropy in bits."""
-        return float(np.log2(self.rows) - self.counts @ _logs(self.counts) / self.rows)
-
-    @cached_property
-    def is_constant(self) -> bool:
-        """Whether all rows have the same base value, so that it says nothing."""
-        return bool(self.counts.max() == self.rows)
-
-    @cached_property
-    def rows_below(self) -> Ints:
-        """Rows with a base value below each edge of base values."""
-        return np.concatenate(([0], np.cumsum(self.counts)))
-
-    @cached_property
-    def lost_below(self) -> Ints:
-        """Values that the base values below each edge stand for."""
-        return np.concatenate(([0], np.cumsum(self.domain.spans)))
-
-    @cached_property
-    def most_lost(self) -> int:
-        """Values that a value can be taken for beside itself; 1 where there are none."""
-        return max(1, self.domain.values - 1)
-
-    @cached_property
-    def cut(self) -> Callable[[bytes], ColumnBlocks]:
-        """Give the blocks of the column's part of a genome; neighbours on a front share many."""
-        return lru_cache(_REMEMBERED)(self._cut)
-
-    def _cut(self, bits: bytes) -> ColumnBlocks:
+    def _cut(self, bits: bytes) -> _Blocks:
         cuts = np.flatnonzero(np.frombuffer(bits, dtype=np.uint8)) + 1
-        return ColumnBlocks(self, np.append(0, cuts), np.append(cuts, self.domain.size))
+        return self.blocks(np.append(0, cuts), np.append(cuts, self.domain.size))
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ColumnBlocks(Outlined):
-    """Blocks of a quasi-identifier that can be shown, and what is lost of a row that shows each.
-
-    Attributes
-    ----------
-    column : ColumnBefore
-    starts, stops : arrays (blocks,)
-        Their base values: ``start .. stop - 1``.
-    """
-
-    column: ColumnBefore
-    starts: Ints
-    stops: Ints
-
-    @cached_property
-    def lost(self) -> Floats:
-        """Loss of a cell (D eq. 3)."""
-        values = self.column.lost_below[self.stops] - self.column.lost_below[self.starts]
-        return np.asarray((values - 1) / self.column.most_lost)
-
-    @cached_property
-    def missing_bits(self) -> Floats:
-        """Bits that a cell does not give: how many rows of the table could be meant, in powers."""
-        below = self.column.rows_below
-        return _logs(below[self.stops] - below[self.starts])
+    def blocks(self, starts: Ints, stops: Ints) -> _Blocks:
+        """Say what is lost by some blocks."""
+        values = self._values_below[stops] - self._values_below[starts]
+        lost = np.asarray((values - 1) / max(1, self.domain.values - 1))
+        return _Blocks(
+            starts, stops, lost, _logs(self._rows_below[stops] - self._rows_below[starts])
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnEffect(Outlined):
     """What becomes of one quasi-identifier.
 
-    Attributes
-    ----------
-    blocks : ColumnBlocks
-        Those of its labels; of a global recoding also of labels that no released row has.
-    rows : array (labels,)
-        Released rows that show each.
+    Labels are blocks of base values ``start .. stop - 1``; of a global recoding there are also some
+    that no released row has.
     """
 
-    blocks: ColumnBlocks
-    rows: Ints
-
-    @property
-    def column(self) -> ColumnBefore:
-        """As it was."""
-        return self.blocks.column
-
-    @property
-    def starts(self) -> Ints:
-        """First base value of each label."""
-        return self.blocks.starts
-
-    @property
-    def stops(self) -> Ints:
-        """The base value behind each label."""
-        return self.blocks.stops
-
-    @property
-    def name(self) -> str:
-        """Of the column."""
-        return self.column.name
-
-    @property
-    def domain(self) -> Domain:
-        """Of the column."""
-        return self.column.domain
+    name: str
+    domain: Domain
+    starts: Ints  # (labels,)
+    stops: Ints
+    rows: Ints  # (labels,): released rows that show each
+    loss: float  # its own (D eq. 3), mean over all rows; a suppressed row lost everything
+    entropy: float  # what the column says about a row of the table, on average, in bits …
+    entropy_kept: float  # … and the share of it that the release has; 1 where there was none
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -162,7 +96,7 @@ class ColumnEffect(Outlined):
     @property
     def base_values(self) -> int:
         """Base values of the column, declared ones that no row has included."""
-        return len(self.column.counts)
+        return self.domain.size
 
     @property
     def shown(self) -> int:
@@ -179,29 +113,20 @@ class ColumnEffect(Outlined):
         """Whether every label is one base value, so that released rows have lost nothing."""
         return bool((self.stops - self.starts == 1).all())
 
-    @property
-    def loss(self) -> float:
-        """The column's own loss (D eq. 3), mean over all rows; a suppressed row lost everything."""
-        every = self.column.rows
-        return float(self.rows @ self.blocks.lost + every - self.rows.sum()) / every
 
-    @property
-    def entropy_kept(self) -> float:
-        """Share of its entropy that the release still has; 1 where there was none."""
-        if self.column.is_constant:
-            return 1.0
-        every = self.column.rows
-        missing = float(self.rows @ self.blocks.missing_bits)
-        missing += (every - self.rows.sum()) * np.log2(every)
+def _effect(column: _Column, blocks: _Blocks, which: Ints, sizes: Ints) -> ColumnEffect:
+    """Sum up what groups of these sizes show of a column, each one of the blocks."""
+    rows = np.zeros(len(blocks.starts), dtype=np.int64)
+    np.add.at(rows, which, sizes)
+    every, gone, kept = column.rows, column.rows - rows.sum(), 1.0
+    if column.entropy > 0:
+        missing = float(rows @ blocks.missing_bits) + gone * np.log2(every)
         left = float(np.log2(every) - missing / every)
-        return min(1.0, max(0.0, left / self.column.entropy))  # rounding may go beyond
-
-
-def entropy_loss(effects: Sequence[ColumnEffect]) -> float:
-    """What all columns together no longer say about people; the measure of that name."""
-    before = sum(effect.column.entropy for effect in effects)
-    kept = sum(effect.column.entropy * effect.entropy_kept for effect in effects)
-    return 1 - kept / before if before > 0 else 0.0
+        kept = min(1.0, max(0.0, left / column.entropy))  # rounding may go beyond
+    loss = float(rows @ blocks.lost + every - rows.sum()) / every
+    return ColumnEffect(
+        column.name, column.domain, blocks.starts, blocks.stops, rows, loss, column.entropy, kept
+    )
 
 
 def _logs(counts: Ints) -> Floats:
@@ -209,11 +134,11 @@ def _logs(counts: Ints) -> Floats:
     return np.log2(np.maximum(counts, 1))
 
 
-def columns_before(instance: Instance) -> tuple[ColumnBefore, ...]:
+def columns_before(instance: Instance) -> tuple[_Column, ...]:
     """Count the base values of a table's quasi-identifiers before anything is generalized."""
     cells = instance.cells
     return tuple(
-        ColumnBefore(
+        _Column(
             name,
             domain,
             np.bincount(codes, weights=cells.counts, minlength=domain.size).astype(np.int64),
@@ -223,48 +148,32 @@ def columns_before(instance: Instance) -> tuple[ColumnBefore, ...]:
 
 
 def column_effects(
-    grouping: Grouping, before: Sequence[ColumnBefore] | None = None
+    grouping: Grouping, before: Sequence[_Column] | None = None
 ) -> tuple[ColumnEffect, ...]:
     """Find for each quasi-identifier what a grouping does to it.
 
     Nothing where nobody knows what labels mean. Of many groupings of one table, `before` is what
-    `columns_before` says of it.
+    `columns_before` says of it. The blocks of a column are those of the genome, where there is one,
+    else those that a released group has; in order.
     """
     if not grouping.has_meaning:
         return ()
-    columns = columns_before(grouping.instance) if before is None else before
-    return tuple(_effects(grouping, columns))
-
-
-def _effects(grouping: Grouping, columns: Sequence[ColumnBefore]) -> Iterator[ColumnEffect]:
-    """Find the blocks that can be shown, and the released rows of each.
-
-    Of a genome all its blocks, of anything else those that a released group has; in order.
-    """
     assert grouping.starts is not None
     assert grouping.stops is not None
-    kept = np.flatnonzero(grouping.kept)
-    sizes, starts = grouping.sizes[kept], grouping.starts[:, kept]
-    if grouping.genome is not None:
-        for column, first, (_, _, place) in zip(
-            columns, starts, grouping.instance.layout.slices(), strict=True
-        ):
+    columns = columns_before(grouping.instance) if before is None else before
+    kept, slices = np.flatnonzero(grouping.kept), grouping.instance.layout.slices()
+    sizes, starts, stops = grouping.sizes[kept], grouping.starts[:, kept], grouping.stops[:, kept]
+    found = []
+    for column, (_, _, place), first, last in zip(columns, slices, starts, stops, strict=True):
+        if grouping.genome is not None:
             blocks = column.cut(grouping.genome[place].tobytes())
             which = np.searchsorted(blocks.starts, first)
-            yield ColumnEffect(blocks, _added(which, sizes, len(blocks.starts)))
-        return
-    for column, first, last in zip(columns, starts, grouping.stops[:, kept], strict=True):
-        span = column.domain.size + 1
-        found, which = np.unique(first.astype(np.int64) * span + last, return_inverse=True)
-        blocks = ColumnBlocks(column, *np.divmod(found, span))
-        yield ColumnEffect(blocks, _added(which.reshape(-1), sizes, len(found)))
-
-
-def _added(place: Ints, sizes: Ints, number: int) -> Ints:
-    """Rows at each place; whole numbers, however many."""
-    rows = np.zeros(number, dtype=np.int64)
-    np.add.at(rows, place, sizes)
-    return rows
+        else:
+            span = column.domain.size + 1
+            keys, which = np.unique(first.astype(np.int64) * span + last, return_inverse=True)
+            blocks, which = column.blocks(*np.divmod(keys, span)), which.reshape(-1)
+        found.append(_effect(column, blocks, which, sizes))
+    return tuple(found)
 
 
 # -- in words --------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # what is true of a measure is known without the compiler
     from moanon.data.populations import ShownParts
     from moanon.genome import Instance
     from moanon.grouping import Grouping
-    from moanon.measures.scores import Scores
+    from moanon.measures.evaluate import Scores
 
 #: Columns of a front's table: a loss that nothing goes below, and how far the solution is above it.
 BOUND, GAP = "bound", "gap"
@@ -358,13 +358,9 @@ def u_loss(scores: Scores) -> Values:
 def utility_losses(grouping: Grouping, *, bucketized: bool = False) -> dict[str, float]:
     """Utility loss of a grouping for each sensitive column.
 
-    Parameters
-    ----------
-    grouping : Grouping
-        Of a table whose `subpopulation_spec` says which populations count.
-    bucketized : bool
-        Whether quasi-identifiers are released as they are, and groups are buckets; otherwise
-        groups show their blocks.
+    The `subpopulation_spec` of its table says which populations count. Where it is `bucketized`,
+    quasi-identifiers are released as they are, and groups are buckets; else groups show their
+    blocks.
     """
     from moanon.kernels.large_populations import population_divergences
 

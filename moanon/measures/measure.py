@@ -21,7 +21,7 @@ from moanon.errors import unknown_name
 
 if TYPE_CHECKING:  # names of types only: what is true of a measure is known without a compiler
     from moanon.genome import Instance
-    from moanon.measures.scores import Scores
+    from moanon.measures.evaluate import Scores
 
 Direction = Literal["max", "min"]
 #: How exact the values of a measure are: whole numbers and correctly rounded quotients of whole
@@ -70,20 +70,12 @@ class Range:
 
     An end is a number, or says in words what it depends on: ``n`` and ``n-1`` (rows of the table),
     ``values`` (of its poorest sensitive column) are known once there is a table.
-
-    Attributes
-    ----------
-    low, high : float or str
-    whole : bool
-        Whether values are whole numbers.
-    low_open, high_open : bool
-        Whether an end is left out.
     """
 
     low: float | str
     high: float | str
-    whole: bool = False
-    low_open: bool = False
+    whole: bool = False  # whether values are whole numbers
+    low_open: bool = False  # whether an end is left out
     high_open: bool = False
 
     def __str__(self) -> str:
@@ -166,23 +158,12 @@ class GroupScale:
     (D eq. 7). The others are no whole numbers, and groups of exactly equal value would be classes
     of one; so their ranges are cut into narrow classes, `width` wide, and those go at once. What a
     release attains is measured afterwards, not rounded to a class.
-
-    Attributes
-    ----------
-    model : str
-        Name in `moanon.kernels.models.MODELS`, which hold *goodness*: more is better. Empty for
-        the size of groups.
-    goodness : callable
-        Goodness of a group that has a value of the measure.
-    width : float
-        Width of the classes that are suppressed together, in goodness.
-    lowest : callable
-        Goodness at which classes begin, for a table of so many rows.
     """
 
-    model: str
-    goodness: Callable[[float], float] = float
-    width: float = 1.0
+    model: str  # in `moanon.kernels.models.MODELS`; empty for the size of groups
+    goodness: Callable[[float], float] = float  # of a group that has a value; more is better
+    width: float = 1.0  # of the classes that are suppressed together, in goodness
+    #: Goodness at which classes begin, for a table of so many rows.
     lowest: Callable[[int], float] = lambda rows: 1.0
 
     def classes(self, rows: int) -> tuple[float, float]:
@@ -195,83 +176,44 @@ class GroupScale:
 
 @dataclass(frozen=True)
 class Measure:
-    """A named number of a generalized table.
+    """A named number of a generalized table."""
 
-    Attributes
-    ----------
-    name : str
-        As in configurations and results.
-    direction : {"max", "min"}
-        Which end is better.
-    range : Range
-        Possible values.
-    unit : str
-        Shares are shown in percent.
-    meaning : str
-        One line for tables and reports; says what suppression does to it.
-    citation : str
-        Source and equation.
-    of : callable
-        Reads the measure off `Scores`, one value per entry. Its docstring is the definition.
-    privacy : bool
-        Whether it stands for privacy, in its own direction; the others stand for loss.
-    precision : {"exact", "quotient", "summed", "logarithm"}
-        How exact its values are.
-    requires : {"", "sensitive", "tree", "label", "weights", "populations"}
-        What the table must have.
-    group : GroupScale or None
-        How kernels see it, where every group has a value of it and a release that of its worst one.
-    certified : str
-        Where a certificate states it, read from the released file: ``whole`` for a number of the
-        whole file; for a privacy model of a sensitive column the entry that it stands in. Empty
-        where a certificate does not state it.
-    beside_table : bool
-        Whether it compares groups with the whole table, suppressed rows included. A certificate
-        then states what comes of a comparison with the released rows instead.
-    reads_labels : bool
-        Whether it follows from what labels stand for.
-    reads_groups : bool
-        Whether the blocks of every group must be looked at, one release at a time; kernels that
-        score populations of genomes do not have it, nor do their staircases.
-    attained : tuple of (str, int) or None
-        Of a threshold that a suppression rule arrives at: the measure that says what is attained of
-        it, and what to add to that. Only what is attained protects anybody.
-    of_kept : bool
-        Whether its tallies are of kept rows alone; others also look at suppressed ones.
-    on_pairs : bool
-        Whether a staircase over pairs of size and diversity has it at every step.
-    label, short : str
-        What figures call it on an axis and beside a point; by default its name.
-    models, costs, tallies : tuple of str
-        What must be evaluated for it; see these modules of `moanon.kernels`. The model of `group`
-        goes without saying.
-    most : callable, optional
-        The largest value that a table allows, where the unit does not say it.
-    """
-
-    name: str
-    direction: Direction
-    range: Range
-    unit: str
-    meaning: str
-    citation: str
-    of: Callable[[Scores], Values]
-    privacy: bool = False
+    name: str  # as in configurations and results
+    direction: Direction  # which end is better
+    range: Range  # possible values
+    unit: str  # shares are shown in percent
+    meaning: str  # one line for tables and reports; says what suppression does to it
+    citation: str  # source and equation
+    of: Callable[[Scores], Values]  # one value per entry; its docstring is the definition
+    privacy: bool = False  # whether it stands for privacy, in its own direction, or for loss
     precision: Precision = "summed"
-    requires: Requirement = ""
+    requires: Requirement = ""  # what the table must have
+    #: How kernels see it, where every group has a value of it and a release that of its worst one.
     group: GroupScale | None = None
+    #: Where a certificate states it, read from the released file: ``whole`` for a number of the
+    #: whole file; for a privacy model of a sensitive column the entry that it stands in. Empty
+    #: where a certificate does not state it.
     certified: str = ""
+    #: Whether it compares groups with the whole table, suppressed rows included. A certificate
+    #: then states what comes of a comparison with the released rows instead.
     beside_table: bool = False
-    reads_labels: bool = False
+    reads_labels: bool = False  # whether it follows from what labels stand for
+    #: Whether the blocks of every group must be looked at, one release at a time; kernels that
+    #: score populations of genomes do not have it, nor do their staircases.
     reads_groups: bool = False
+    #: Of a threshold that a suppression rule arrives at: the measure that says what is attained of
+    #: it, and what to add to that. Only what is attained protects anybody.
     attained: tuple[str, int] | None = None
-    of_kept: bool = False
-    on_pairs: bool = False
-    label: str = ""
-    short: str = ""
+    of_kept: bool = False  # whether its tallies are of kept rows alone, or also of suppressed ones
+    on_pairs: bool = False  # whether a staircase over pairs of size and diversity has it everywhere
+    label: str = ""  # what figures call it on an axis …
+    short: str = ""  # … and beside a point; by default its name
+    #: What must be evaluated for it, of the names in `moanon.kernels.models` and
+    #: `moanon.kernels.costs`. The model of `group` goes without saying.
     models: tuple[str, ...] = ()
     costs: tuple[str, ...] = ()
     tallies: tuple[str, ...] = ()
+    #: The largest value that a table allows, where the unit does not say it.
     most: Callable[[Instance], float] | None = None
 
     @property

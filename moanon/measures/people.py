@@ -32,7 +32,7 @@ from moanon.measures.measure import between, counts, measure, privacy_measure, s
 if TYPE_CHECKING:
     from moanon.genome import Instance
     from moanon.grouping import Grouping
-    from moanon.measures.scores import Scores
+    from moanon.measures.evaluate import Scores
 
 #: Stands between a property of a sensitive column and that column's name.
 _OF = ":"
@@ -47,29 +47,14 @@ class PropertyVector(Outlined):
 
     Rows that share a group mostly share a number, too. So a vector is kept as its *entries* and
     which entry each row has; a unary index needs the entries alone.
-
-    Attributes
-    ----------
-    name : str
-        The property, with its column where it is one of several sensitive columns.
-    entries : array (entries,)
-        As measured: a number for each group, or for each sensitive value in it.
-    row_entry : array (rows,)
-        The entry of each row of the original; whole numbers of any width, as rows may be many.
-    direction : {"max", "min"}
-        Which end is better.
-    ideal : float
-        The best that a row could have, as measured.
-    worst : float
-        The worst that a row could have, as measured.
     """
 
-    name: str
-    entries: Floats
-    row_entry: Values
-    direction: Literal["max", "min"]
-    ideal: float
-    worst: float
+    name: str  # the property, with its column where it is one of several sensitive columns
+    entries: Floats  # as measured: a number for each group, or for each sensitive value in it
+    row_entry: Values  # (rows,): of each row of the original; of any width, as rows may be many
+    direction: Literal["max", "min"]  # which end is better
+    ideal: float  # the best that a row could have, as measured …
+    worst: float  # … and the worst
 
     def __len__(self) -> int:
         return len(self.row_entry)
@@ -98,23 +83,14 @@ class PropertyVector(Outlined):
 class Property:
     """A named property of rows.
 
-    Attributes
-    ----------
-    name : str
-        Such as ``size`` or ``diversity:COLUMN``.
-    meaning : str
-        One line; says which end is better.
-    citation : str
-    of : callable (Grouping, column, name) -> PropertyVector
-        The column is empty for properties that need no sensitive one; the vector gets the name.
-    needs : {"nothing", "meaning", "sensitive"}
-        What must be known: nothing beyond the labels, what the labels mean, or a sensitive column.
+    A column is the empty text for a property that needs no sensitive one.
     """
 
-    name: str
-    meaning: str
+    name: str  # such as ``size`` or ``diversity:COLUMN``
+    meaning: str  # one line; says which end is better
     citation: str
-    of: Callable[[Grouping, str, str], PropertyVector]
+    of: Callable[[Grouping, str, str], PropertyVector]  # by column and the name that it gets
+    #: What must be known: nothing beyond the labels, what they mean, or a sensitive column.
     needs: Literal["nothing", "meaning", "sensitive"] = "nothing"
 
 
@@ -221,22 +197,11 @@ def property_vectors(
 ) -> dict[str, PropertyVector]:
     """Property vectors of an anonymized table, by name.
 
-    Parameters
-    ----------
-    anonymized : Grouping
-    names : sequence of str, optional
-        Properties, such as ``size`` or ``sensitive_share``; for one sensitive column of several,
-        ``sensitive_share:occupation``, and without it for each of them. By default ``size``, and
-        what else can be known of ``sensitive_share`` and ``utility``.
-    sensitive : sequence of str, optional
-        The sensitive columns. By default those of the table.
-
-    Raises
-    ------
-    ConfigError
-        If a property is not known or is named twice, or what it needs is not there.
-    DataError
-        If the original has no such column.
+    `names` are properties, such as ``size`` or ``sensitive_share``; for one sensitive column of
+    several, ``sensitive_share:occupation``, and without it for each of them. By default ``size``,
+    and what else can be known of ``sensitive_share`` and ``utility``. The `sensitive` columns are
+    those of the table, unless others are given. Refused is what is not known or named twice, and
+    what needs something that is not there.
     """
     anonymized = anonymized.released()
     columns = tuple(dict.fromkeys(anonymized.table.sensitive if sensitive is None else sensitive))

@@ -36,7 +36,7 @@ from moanon.measures.measure import (
 )
 
 if TYPE_CHECKING:
-    from moanon.measures.scores import Scores
+    from moanon.measures.evaluate import Scores
 
 
 def _distances(model: str) -> GroupScale:

@@ -41,7 +41,7 @@ from moanon.output.objective_figures import (
     revealing_limits,
     usual_limit,
 )
-from moanon.search.convergence import Convergence
+from moanon.search.algorithms import Convergence
 
 #: What draws a figure, whole or by its axes.
 Drawing = Callable[[], Axes | Figure]

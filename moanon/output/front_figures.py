@@ -24,7 +24,7 @@ from moanon.measures import find_measure
 from moanon.output import figure_style as style
 
 if TYPE_CHECKING:
-    from moanon.search.convergence import Convergence
+    from moanon.search.algorithms import Convergence
 
 #: So few solutions are all named.
 _FEW = 3

@@ -47,7 +47,7 @@ from moanon.measures.column_effects import column_effects, columns_before
 from moanon.measures.evaluate import OnPart
 from moanon.measures.loss import optimality
 from moanon.measures.suppression import Suppression, row_limit
-from moanon.search.convergence import Convergence
+from moanon.search.algorithms import Convergence
 
 #: Parts of the program, in their order.
 _SCRIPTS = (

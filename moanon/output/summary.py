@@ -10,7 +10,6 @@ that are left out (losses of information, closeness to the whole table) is for t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from moanon.measures import MEASURES
 from moanon.measures.column_effects import ColumnEffect, column_effects
@@ -18,8 +17,6 @@ from moanon.output.page import as_text, fill, page_html, part
 from moanon.release import Certificate, Release
 from moanon.wording import counted
 
-#: How the name of a summary ends, behind that of the file.
-SUMMARY_ENDING = ".summary.html"
 #: With more columns lines are closer and single; beyond the last, columns are only named.
 _MANY, _MOST_COLUMNS = 10, 26
 #: Sensitive columns that are described one by one.
@@ -30,21 +27,10 @@ _LISTED, _LONGEST = 6, 24
 _SMALL = 5
 
 
-def summary_path(out: Path) -> Path:
-    """Where the summary of a released file goes."""
-    return out.with_name(f"{out.name}{SUMMARY_ENDING}")
-
-
 def summary_html(release: Release, certificate: Certificate, name: str) -> str:
     """Return the page for a release whose file was written and certified.
 
-    Parameters
-    ----------
-    release : Release
-    certificate : Certificate
-        Of its file.
-    name : str
-        What the release is taken from, such as ``solution 14 of quickstart``.
+    `name` is what the release is taken from, such as ``solution 14 of quickstart``.
     """
     effects = column_effects(release.grouping)
     title = f"Release of {certificate.file}"
@@ -138,13 +124,8 @@ def _losses(certificate: Certificate) -> Iterator[_Fact]:
         (f"and {dropped:,} more for missing values" if dropped else "to protect the others"),
     )
     if certificate.loss is not None:
-        yield (
-            "loss",
-            f"{certificate.loss:.1%}",
-            "of what the declared values could distinguish",
-        )
-    groups = "different combinations of labels"
-    yield "groups", f"{certificate.groups:,}", groups
+        yield "loss", f"{certificate.loss:.1%}", "of what the declared values could distinguish"
+    yield "groups", f"{certificate.groups:,}", "different combinations of labels"
 
 
 def _facts(facts: Iterator[_Fact]) -> str:

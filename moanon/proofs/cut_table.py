@@ -24,7 +24,7 @@ from moanon.data.domain import Domain
 from moanon.genome import Instance
 from moanon.kernels.cuts import FREE, CutColumn, CutTable, add_shown, best_cut, measure_cut
 from moanon.kernels.join import block_keys
-from moanon.kernels.lower_bounds import NEVER, Answers, bound_below
+from moanon.kernels.lower_bounds import NEVER, bound_below
 
 #: Sums of losses stay below this, so that fines and prices on top of them do not overflow.
 _LARGEST_SUM = 2**54
@@ -240,16 +240,15 @@ class ProofTable(Outlined):
 
         None where none of them loses less than `upper`, an exact loss.
         """
-        answers = Answers(
-            np.zeros(self.bits, dtype=np.int64),
-            np.zeros(self.bits, dtype=np.int64),
-            np.zeros(self.bits, dtype=np.uint8),
-        )
+        bounds = np.zeros((2, self.bits), dtype=np.int64)
+        cuts = np.zeros(self.bits, dtype=np.uint8)
         in_units = -(-upper // self.unit)  # a bound of so many units is no less than `upper`
-        lower, fine = bound_below(self.bounding, state, k, limit, in_units, fine, rounds, answers)
+        lower, fine = bound_below(
+            self.bounding, state, k, limit, in_units, fine, rounds, bounds, cuts
+        )
         if lower >= NEVER:
             return None
-        return Bound(max(int(lower), 0), int(fine), *answers)
+        return Bound(max(int(lower), 0), int(fine), bounds[0], bounds[1], cuts)
 
     def polish(self, genome: Bits, k: int, limit: int) -> tuple[Bits, int | None]:
         """Give each column its best cut, the others being as they are; see `Polisher`.

@@ -6,6 +6,8 @@ a search is built. A new algorithm is a subclass of `Search`, and a line in `ALG
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import comb
@@ -15,7 +17,7 @@ from moanon.errors import SearchError
 
 if TYPE_CHECKING:
     from moanon.search.problem import AnonymizationProblem
-    from moanon.search.search import Search
+    from moanon.search.running import Search
 
 #: Where no limit is given: the budget of D's runs, 250 generations of 200. The default search goes
 #: on until its front has stalled, from the first of these numbers of evaluations on …
@@ -37,6 +39,11 @@ _SLOWEST = 1_000
 ALL_GENOMES = "every valid genome was evaluated"
 #: Settings that mean something to everybody, even if the result does not depend on them.
 _COMMON = frozenset({"population", "seed"})
+#: Most points of a curve that are kept.
+_MOST_POINTS = 60
+#: Up to this share of the hypervolume, the last tenth of the evaluations gained nothing to speak
+#: of; from the other one on, there is more to be found.
+_LITTLE, _MUCH = 0.001, 0.01
 
 
 Recoding = Literal["global", "local"]
@@ -202,6 +209,138 @@ def foreign_settings(algorithm: str) -> dict[str, str]:
         for setting in other.settings
         if setting not in _COMMON and setting not in ALGORITHMS[algorithm].settings
     }
+
+
+# -- how long a search goes, and whether that was enough -------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop: at the first of the limits that are set.
+
+    Attributes
+    ----------
+    generations, evaluations : int, optional
+        Limits that a repeated run reaches at the same point.
+    seconds : float, optional
+        Time on the clock, over all resumptions.
+    stall : int, optional
+        Generations in which the hypervolume has not grown by more than a millionth.
+    stalled : int, optional
+        From so many evaluations on, stop when the second half of all evaluations has gained less
+        than `STALLED` of the hypervolume.
+    """
+
+    generations: int | None = None
+    evaluations: int | None = None
+    seconds: float | None = None
+    stall: int | None = None
+    stalled: int | None = None
+
+    @classmethod
+    def of(cls, settings: SearchSettings) -> Stop:
+        """The limits that settings name."""
+        return cls(settings.generations, settings.evaluations, settings.seconds, settings.stall)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a limit at all."""
+        return self != Stop()
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How the hypervolume of what was found grew.
+
+    Attributes
+    ----------
+    evaluations : tuple of int
+        Rising.
+    hypervolumes : tuple of float
+        After so many evaluations, in [0, 1].
+    complete : bool
+        Whether there was nothing left to be evaluated.
+    targets : bool
+        Whether that were targets, each of which is solved as well as it goes, and not solutions.
+    """
+
+    evaluations: tuple[int, ...]
+    hypervolumes: tuple[float, ...]
+    complete: bool = False
+    targets: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        points: Sequence[tuple[float, float]],
+        *,
+        complete: bool = False,
+        targets: bool = False,
+    ) -> Convergence | None:
+        """Make the curve of points; None of fewer than two. Of many, some are kept, evenly."""
+        known = {int(evaluations): float(volume) for evaluations, volume in points}
+        if len(known) < 2:
+            return None
+        ends, number = sorted(known), min(len(known), _MOST_POINTS)
+        step = (len(ends) - 1) / (number - 1)
+        chosen = tuple(ends[round(place * step)] for place in range(number))
+        return cls(chosen, tuple(known[at] for at in chosen), complete, targets)
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Convergence | None:
+        """Read the curve off ``run.json``; None where it has none."""
+        search = record.get("search")
+        curve = search.get("convergence") if isinstance(search, Mapping) else None
+        if not isinstance(curve, Mapping):
+            return None
+        ends, volumes = curve.get("evaluations"), curve.get("hypervolume")
+        if not isinstance(ends, list) or not isinstance(volumes, list):
+            return None
+        if not all(type(each) in (int, float) and 0 <= each <= 1e300 for each in (*ends, *volumes)):
+            return None
+        points = list(zip(ends, volumes, strict=False))
+        complete, targets = (curve.get(name) is True for name in ("complete", "targets"))
+        return cls.of(points, complete=complete, targets=targets)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `of_record` reads it, with what the last tenth has gained."""
+        return {
+            "evaluations": list(self.evaluations),
+            "hypervolume": [round(volume, 6) for volume in self.hypervolumes],
+            "complete": self.complete,
+            "targets": self.targets,
+            "last_tenth": round(self.last_tenth, 6),
+        }
+
+    @property
+    def last_tenth(self) -> float:
+        """What the last tenth of the evaluations gained, as a share of the hypervolume."""
+        ends, volumes = self.evaluations, self.hypervolumes
+        at, last = 0.9 * ends[-1], volumes[-1]
+        place = max(bisect(ends, at), 1)  # between this point and the one before it
+        slope = (volumes[place] - volumes[place - 1]) / (ends[place] - ends[place - 1])
+        before = volumes[place - 1] + slope * max(at - ends[place - 1], 0.0)
+        return (last - before) / last if last > 0 else 0.0
+
+    @property
+    def gained(self) -> str:
+        """The same in words."""
+        return "less than 0.01%" if self.last_tenth < 0.0001 else f"{self.last_tenth:.2%}"
+
+    @property
+    def sentence(self) -> str:
+        """What to make of it."""
+        if self.complete and self.targets:
+            return "every size of groups was searched for; better groups may exist"
+        if self.complete:
+            return "everything there is was evaluated: nothing more can be found"
+        gain = self.last_tenth
+        words = f"the last tenth of the evaluations gained {self.gained} of hypervolume"
+        if gain <= _LITTLE:
+            return f"{words}: as good as converged"
+        if gain < _MUCH:
+            return f"{words}: a longer search finds a little more"
+        return f"{words}: not converged, more search.generations or search.evaluations find more"
 
 
 # -- what an algorithm takes -----------------------------------------------------------------------

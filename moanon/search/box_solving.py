@@ -42,11 +42,9 @@ from moanon.kernels.boxes import (
     make_group_check,
 )
 from moanon.kernels.moving import MoveBuffers, make_move_buffers, move_cells
-from moanon.kernels.node_splits import SplitBuffers, make_split_buffers
-from moanon.kernels.splitting import split_cells
+from moanon.kernels.splitting import SplitBuffers, make_split_buffers, split_cells
 from moanon.measures import find_measure
-from moanon.measures.evaluate import meet_constraints, score_grouping, suppress_groups
-from moanon.measures.scores import group_rule
+from moanon.measures.evaluate import group_rule, meet_constraints, score_grouping, suppress_groups
 from moanon.measures.suppression import Suppression
 
 # -- what is reached for ---------------------------------------------------------------------------

@@ -28,12 +28,11 @@ from moanon.arrays import Ints, State, Values, part_of, prefixed
 from moanon.errors import ImpossibleError, InfeasibleError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.evaluate import OnPart, score_grouping
-from moanon.measures.scores import objective_matrix
+from moanon.measures.evaluate import OnPart, objective_matrix, score_grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings, LocalRecodings
 from moanon.sealing import seal, unseal
-from moanon.search.algorithms import SearchSettings
+from moanon.search.algorithms import SearchSettings, Stop
 from moanon.search.archive import Archive, thin
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.box_solving import (
@@ -49,7 +48,7 @@ from moanon.search.box_solving import (
     with_size,
 )
 from moanon.search.problem import AnonymizationProblem, Points
-from moanon.search.search import Search, Stop
+from moanon.search.running import Search
 from moanon.search.utility_splits import UtilitySplits
 
 #: Targets, and the groups to begin with.

@@ -113,7 +113,7 @@ class Unseen:
         self.layout = layout
         self.space = layout.count()
         self._seen = KnownGenomes(layout)
-        self._listing: Iterator[Bits] = layout.enumerate(self.space)
+        self._listing: Iterator[Bits] | None = None  # made when it is needed: it cannot be copied
         self._listed = np.zeros((0, layout.bits), dtype=np.uint8)
 
     @property
@@ -159,6 +159,8 @@ class Unseen:
         # offered several times.
         self._listed = self.among(self._listed)
         wanted = min(number, self.left)
+        if self._listing is None:
+            self._listing = self.layout.enumerate(self.space)
         filled = self.among(np.concatenate([genomes, self._listed]))
         while len(filled) < wanted:
             more = self.among(np.stack(list(islice(self._listing, number))))

@@ -3,7 +3,7 @@
 `AnonymizationProblem` is a problem of pymoo: its variables are the bits of a genome, its objectives
 those of what the suppression rule makes of it. But one genome can be several points: every step of
 its staircase is a solution of its own, a genome with a threshold (see
-`moanon.measures.scores.Scores.steps`). An archive takes in all of them.
+`moanon.measures.evaluate.Scores.steps`). An archive takes in all of them.
 
 A solution that breaks a constraint is *infeasible* and never part of a front. How far it is from
 being feasible is its *violation*, the sum of pymoo's constraints G: the share of rows that would
@@ -29,16 +29,15 @@ from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
 from moanon.errors import ImpossibleError, SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure, find_measure
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.scores import Scores, objective_matrix
+from moanon.measures.evaluate import Evaluator, Scores, objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.proofs.provable import why_not
 from moanon.search.operators import Moves
 
 #: Stands in the place of the size threshold of an infeasible solution; the other threshold is then
-#: its violation in units of `_VIOLATION`.
+#: its violation in units of `VIOLATION`.
 INFEASIBLE = -1
-_VIOLATION = 1e-12
+VIOLATION = 1e-12
 #: How a column of points (negated where more is better) becomes another.
 Scale = Callable[[Floats], Floats]
 
@@ -262,7 +261,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             values, missed_by = self._measured(each, genomes, genome)
             violation = missed_by.sum(axis=1)
             rule = np.stack([each.field("d1"), each.field("d2")], axis=1)
-            missed = np.ceil(violation / _VIOLATION).astype(np.int64)
+            missed = np.ceil(violation / VIOLATION).astype(np.int64)
             infeasible = np.stack([np.full(len(missed), INFEASIBLE), missed], axis=1)
             thresholds = np.where(violation[:, None] > 0, infeasible, rule)
             found.append(Points(values, genome, thresholds))

@@ -23,7 +23,6 @@ from typing import Any, Literal
 import numpy as np
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
-from pymoo.core.termination import NoTermination
 
 from moanon.arrays import Bits, Floats, Ints, State
 from moanon.errors import SearchError
@@ -40,7 +39,7 @@ from moanon.search.operators import (
     ValidSampling,
 )
 from moanon.search.problem import AnonymizationProblem, Points
-from moanon.search.search import Search
+from moanon.search.running import GenomeSearch, genomes_of, population_of, set_measured
 
 #: Module of pymoo and class of each algorithm. That of MOEA/D evaluates a whole generation at once.
 _CLASSES = {
@@ -61,7 +60,7 @@ _FOREIGN = (
 _NEIGHBOURS = 20
 
 
-class PymooSearch(Search):
+class PymooSearch(GenomeSearch):
     """A search by an algorithm of pymoo, one generation at a time; no genome is evaluated twice.
 
     Parameters
@@ -108,11 +107,9 @@ class PymooSearch(Search):
         check_fit(algorithm, problem.n_obj, population, partitions, problem.is_constrained)
         if front_of == "population" and problem.has_steps:
             raise SearchError("a front of the last population is of a problem without steps")
-        self.problem = problem
         self.population = population
         self.unseen = Unseen(problem.layout)
         self.archive = self.empty_archive(problem, room)
-        self.generation = 0
         self._repeats = algorithm == "moead"  # it mates by place, and takes what comes
         self._is_plain = front_of == "population"
         # D's crowding is that of plain objectives; the others weigh sizes by their logarithm.
@@ -129,16 +126,19 @@ class PymooSearch(Search):
             ),
             "mutation": ValidMutation(mutation, moves=moves),
         }
-        self._algorithm = self._set_up(algorithm, operators, partitions, seed)
+        super().__init__(
+            problem, self._build(algorithm, operators, problem.n_obj, partitions), seed
+        )
+        self.algorithm.mating.n_max_iterations = ATTEMPTS
 
-    def _set_up(
-        self, name: str, operators: dict[str, Any], partitions: int | None, seed: int
+    def _build(
+        self, name: str, options: dict[str, Any], objectives: int, partitions: int | None
     ) -> Algorithm:
+        """An algorithm of pymoo with some operators."""
         module, kind = _CLASSES[name]
         home = import_module(f"pymoo.algorithms.moo.{module}")
-        options = dict(operators)
         if name in _DIRECTED:
-            options["ref_dirs"] = _directions(self.problem.n_obj, self.population, partitions)
+            options["ref_dirs"] = _directions(objectives, self.population, partitions)
         if name == "moead":
             options["n_neighbors"] = min(_NEIGHBOURS, len(options["ref_dirs"]))
         else:
@@ -148,11 +148,7 @@ class PymooSearch(Search):
             options["selection"] = _tournament(home.comp_by_cv_then_random)
         elif name == "unsga3":
             options["selection"] = _tournament(home.comp_by_rank_and_ref_line_dist)
-        algorithm = getattr(home, kind)(**options)
-        algorithm.setup(self.problem, termination=NoTermination(), seed=seed)
-        algorithm.mating.n_max_iterations = ATTEMPTS
-        algorithm._set_optimum = _nothing  # the archive knows it; pymoo's takes a tenth of the time
-        return algorithm
+        return getattr(home, kind)(**options)
 
     @classmethod
     def wants_steps(cls, settings: SearchSettings) -> bool:
@@ -160,41 +156,18 @@ class PymooSearch(Search):
         return bool(getattr(settings, "front_of", "archive") != "population")
 
     @property
-    def evaluations(self) -> int:
-        return self.unseen.removed
-
-    @property
-    def exhausted(self) -> bool:
-        return self.unseen.left == 0
-
-    @property
     def kept(self) -> Bits:
         """Genomes of the population that survived the last generation."""
-        return _genomes(self._algorithm.pop, self.problem)
-
-    def step(self, most: int | None = None) -> int:
-        self.generation += 1
-        if self.exhausted or most == 0:
-            self._sizes.append(0)
-            return 0
-        asked, genomes = self._ask(most)
-        new = genomes[self.unseen.new_among(genomes)]
-        if len(new):
-            values, missed, points = self.problem.measured(new)
-            thresholds = points.thresholds if self._is_plain else np.zeros((len(new), 0), np.int64)
-            self._remember((self.problem.layout.pack(new), values, missed, thresholds))
-            if not self._is_plain:
-                self.archive.add(points, new)
-        self._tell(asked, genomes)
-        if self._is_plain:
-            self._take_population()
-        return len(new)
+        return genomes_of(self.algorithm.pop, self.problem)
 
     # -- one generation --------------------------------------------------------------------------
 
-    def _ask(self, most: int | None) -> tuple[Population, Bits]:
+    def _ask(self, most: int | None) -> Population | None:
         """Genomes of the next generation; as many as wanted, if there are that many unseen ones."""
-        algorithm, layout = self._algorithm, self.problem.layout
+        if self.exhausted or most == 0:
+            self._sizes.append(0)
+            return None
+        algorithm = self.algorithm
         is_first = not algorithm.is_initialized
         with _peace():
             asked = algorithm.ask()
@@ -205,22 +178,33 @@ class PymooSearch(Search):
             elif most is not None:
                 algorithm.indices = algorithm.indices[:most]
         elif asked is None or len(asked) < self.population:
-            found = np.zeros((0, layout.bits), dtype=np.uint8)
-            found = found if asked is None else _genomes(asked, self.problem)
+            found = genomes_of([] if asked is None else asked, self.problem)
             filled = self.unseen.fill(found, self.population, algorithm.random_state)
-            asked = Population.new("X", filled.astype(bool))
-        return asked[:most], _genomes(asked, self.problem)[:most]
+            asked = population_of(filled)
+        return asked[:most]
 
-    def _tell(self, asked: Population, genomes: Bits) -> None:
+    def _measure(self, asked: Population) -> None:
+        genomes = genomes_of(asked, self.problem)
+        new = genomes[self.unseen.new_among(genomes)]
+        if not len(new):
+            return
+        values, missed, points = self.problem.measured(new)
+        thresholds = points.thresholds if self._is_plain else np.zeros((len(new), 0), np.int64)
+        self._remember((self.problem.layout.pack(new), values, missed, thresholds))
+        if not self._is_plain:
+            self.archive.add(points, new)
+
+    def _tell(self, asked: Population) -> None:
         """Tell pymoo what is known of genomes, each of which was evaluated."""
+        genomes = genomes_of(asked, self.problem)
         values, missed, _ = self._known(genomes)
-        asked.set("F", self._sight.seen(values))
-        if self.problem.n_ieq_constr:
-            asked.set("G", missed)
+        set_measured(asked, self._sight.seen(values), missed)
         self.unseen.remove(genomes)
         self._sizes.append(len(asked))
         with _peace():
-            self._algorithm.tell(infills=asked)
+            super()._tell(asked)
+        if self._is_plain:
+            self._take_population()
 
     def _remember(self, batch: _Batch) -> None:
         for row, key in enumerate(_keys(batch[0])):
@@ -282,10 +266,9 @@ class PymooSearch(Search):
         self._remember((packed, values, missed, thresholds))
         for size in state["sizes"].tolist():
             self.generation += 1
-            if size == 0:
-                self._sizes.append(0)
-            else:
-                self._tell(*self._ask(size))
+            asked = self._ask(size)
+            if asked is not None:
+                self._tell(asked)
 
 
 #: Packed genomes with their objectives, constraints and thresholds, one row each.
@@ -317,17 +300,11 @@ def front_from_result(result: Any, cap: int = 2_000) -> Front:
             f"the result must be of an AnonymizationProblem. Got {type(problem).__name__}"
         )
     kept = [each for each in (result.pop, result.archive) if each is not None and len(each)]
-    genomes = np.unique(np.concatenate([_genomes(each, problem) for each in kept]), axis=0)
+    genomes = np.unique(np.concatenate([genomes_of(each, problem) for each in kept]), axis=0)
     archive = Archive.empty(problem.n_obj, problem.layout, max(cap, 8_000))
     archive.add(problem.points(genomes), genomes)
     archive.sort()
     return front_of(problem, archive, cap)
-
-
-def _genomes(population: Population, problem: AnonymizationProblem) -> Bits:
-    """The genomes of a population."""
-    rows = [each.X for each in population]  # faster than to have pymoo get them
-    return np.array(rows, dtype=np.uint8).reshape(len(rows), problem.n_var)
 
 
 def _keys(packed: Bits) -> list[bytes]:
@@ -363,10 +340,6 @@ def _tournament(compare: Callable[..., Ints]) -> Any:
         return found[:, None]
 
     return TournamentSelection(func_comp=winners)
-
-
-def _nothing() -> None:
-    pass
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from moanon.data.populations import ShownParts
 from moanon.genome import Instance
 from moanon.kernels.boxes import GroupCheck, make_group_check, parts_may_be_groups
 from moanon.kernels.large_populations import population_divergences
-from moanon.measures.scores import group_rule
+from moanon.measures.evaluate import group_rule
 from moanon.measures.suppression import Suppression
 from moanon.search.box_solving import FEW_GROUPS
 

@@ -550,10 +550,10 @@ def test_help_lists_the_questions(capsys):
 def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(
     example, capsys, monkeypatch
 ):
-    monkeypatch.setattr("moanon.cli.diagnose_command._LINE_EVERY", 0.0)
+    monkeypatch.setattr("moanon.progress._LINE_EVERY", 0.0)
     assert main(["diagnose", example, "--delta", "0.1"]) == DONE
     lines = capsys.readouterr().err.splitlines()
-    assert lines[-1] == "31 of 31 sets of columns decided"
+    assert lines[-1] == "diagnose: sets of columns, 31 of 31"
     assert main(["diagnose", example, "--delta", "0.1", "--quiet"]) == DONE
     assert capsys.readouterr().err == ""
 

@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from moanon import cli
-from moanon.cli.options import flag, given, grouped
+from moanon.cli.application import flag, given, grouped
 
 _MOST_PARAMETERS, _MOST_LINES = 12, 100
 

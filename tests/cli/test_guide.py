@@ -178,7 +178,7 @@ def test_configurations_are_accepted(document: Path, tmp_path: Path) -> None:
         keys = re.findall(r"^(\w+):", block, re.MULTILINE)
         missing = [f"{key}: {value}\n" for key, value in FRAME.items() if key not in keys]
         (tmp_path / "c.yaml").write_text("".join([block, *missing]), encoding="utf-8")
-        Config.load(tmp_path / "c.yaml")
+        assert Config.load(tmp_path / "c.yaml").columns
 
 
 @by_document

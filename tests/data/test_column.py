@@ -173,7 +173,7 @@ def test_times_of_several_units_that_fit_together() -> None:
 def test_floats_that_would_be_cut(dtype: Any) -> None:
     close = [np.longdouble(1), np.longdouble(1) + np.finfo(np.longdouble).eps]
     if np.finfo(np.longdouble).nmant == np.finfo(float).nmant:
-        pytest.skip("no longer floats here")
+        pytest.skip("a long double holds no more digits than a float on this machine")
     assert refusal(pd.DataFrame({"x": pd.Series(close, dtype=dtype)})) == (
         "DataFrame: column 'x' holds longdouble values, of which only the first 64 bits would be "
         "read; round them to float64"

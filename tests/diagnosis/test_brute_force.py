@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from moanon.diagnosis import SubsetAnswer
 from moanon.measures.suppression import row_limit
 from tests.diagnosis.oracle import Row
-from tests.diagnosis.tables import examined, tables
-from tests.diagnosis.test_twelve_questions import DELTAS, FORMS, by_model, case, drawn_level, few
+from tests.diagnosis.tables import MODELS, examined, tables
+from tests.diagnosis.test_twelve_questions import DELTAS, FORMS, case, drawn_level
 
 few_rows = settings(max_examples=settings().max_examples // 2)
 
@@ -48,9 +48,7 @@ def test_at_least_and_at_most_hold_for_every_choice_of_rows(data):
         assert answer.suppressed == wanted
 
 
-@by_model
-@few
-@given(st.data())
+@given(st.sampled_from(MODELS), st.data())
 def test_the_rows_that_are_listed_are_those_that_the_answer_counts(model, data):
     (rows, columns, _), diagnosis, oracle = case(data, model)
     subset = data.draw(st.lists(st.sampled_from(columns), min_size=1, unique=True))

@@ -42,7 +42,7 @@ columns:
   pay: {role: insensitive}
 problem: {preset: k-suppression, eta: 0.1}
 search: {evaluations: 300}
-output: {dir: results}
+output: {dir: results, plots: false, report: false}
 """
 NOTES = ["", "a,b", '"x"', "#1", "=1+1", "l1\nl2", "é"]
 

@@ -33,7 +33,7 @@ columns:
   ill: {role: sensitive}
 problem: {preset: zero-suppression}
 search: {evaluations: 4}
-output: {dir: results}
+output: {dir: results, plots: false, report: false}
 """
 
 

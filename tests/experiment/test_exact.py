@@ -20,7 +20,7 @@ from moanon.front import Front
 from moanon.proofs import front_proof
 from moanon.proofs.front_proof import FrontProof
 from moanon.search import archive_search
-from moanon.search.search import Stop
+from moanon.search.algorithms import Stop
 from tests.cli.commands import Captured
 from tests.search.people import config_text
 

@@ -14,10 +14,9 @@ from moanon import __version__
 from moanon.config import Config
 from moanon.errors import ConfigError, DataError, InfeasibleError, OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, make_problem, plan
-from moanon.search.algorithms import STALL_FROM
+from moanon.search.algorithms import STALL_FROM, Stop
 from moanon.search.checkpoint import Checkpoints
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.search import Stop
 from tests.checkout import REPOSITORY
 from tests.search.people import PLACES, people_frame
 
@@ -553,7 +552,7 @@ def test_compiling_is_told_but_not_counted(config: Path, monkeypatch: pytest.Mon
     def slow(problem: AnonymizationProblem) -> None:
         time.sleep(0.2)
 
-    monkeypatch.setattr("moanon.search.search.Search.warm_up", slow)
+    monkeypatch.setattr("moanon.search.running.Search.warm_up", slow)
     result = run(config, out="a")
     assert result.compiling >= 0.2
     times = record("a")["times"]

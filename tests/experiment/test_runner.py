@@ -18,7 +18,7 @@ from moanon.search.algorithms import ALGORITHMS, Algorithm
 from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import Unseen
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.search import Search
+from moanon.search.running import Search
 
 
 class Sampling(Search):

@@ -19,10 +19,10 @@ from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
+from moanon.search.algorithms import Stop
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.search import Stop
 from tests import naive, naive_measures
 from tests.search.people import people, people_frame
 from tests.strategies import Fixed

@@ -274,7 +274,7 @@ def test_cells_of_queries_are_counted_as_boxes_are(data: st.DataObject) -> None:
     queries = CountQueries.draw(instance, "s0", 20, dimensions=1, selectivity=0.6)
     listed = queries.estimate(grouping, bucketized=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("moanon.frontier.count_queries._MOST_MATCHES", 0)
+        patch.setattr("moanon.frontier.placing._MOST_MATCHES", 0)
         again = replace(queries)  # which has listed nothing yet
         assert again._matches is None
         assert again.estimate(grouping, bucketized=True) == pytest.approx(listed)

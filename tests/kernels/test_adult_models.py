@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from moanon.measures import MEASURES, applicable
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.scores import demand_of, group_rule
+from moanon.measures.evaluate import Evaluator, group_rule
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.golden.make_adult_measures import genomes
@@ -17,7 +16,7 @@ from tests.golden.make_adult_measures import genomes
 def test_ways_and_threads_give_the_same_bits(adult, by):
     rule = Suppression("limit", 0.1, by=by, constraints=(("l_distinct", 2),))
     rows = adult.table.rows
-    demand = group_rule(rule, rows, demand_of(applicable(adult), adult), steps=True)
+    demand = group_rule(rule, rows, applicable(adult), len(adult.cells.sensitive), steps=True)
     one, two = adult.kernel, adult.make_kernel(2)
     population = genomes(adult)
     expected = one.evaluate(population, demand, "flat")

@@ -23,13 +23,11 @@ def entropy(counts: list[int], table: int) -> float:
     )
     models = np.zeros((len(MODELS), 1))
     measure_models_alone(
-        0,
-        1,
-        1,
-        np.array([sum(counts)], dtype=np.uint32),
         np.array([name == "entropy" for name in MODELS]),
         3,
         1,
+        1,
+        np.array([sum(counts)], dtype=np.uint32),
         make_plan([column], 1, -1, table),
         lists,
         models,

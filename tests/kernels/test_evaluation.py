@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from moanon.grouping import Grouping
 from moanon.kernels.costs import COSTS
-from moanon.kernels.evaluation import evaluate_groups
 from moanon.kernels.histograms import make_lists
-from moanon.kernels.population import PopulationKernel
+from moanon.kernels.population import PopulationKernel, evaluate_groups
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import GIVEN
-from moanon.measures.evaluate import _evaluate, suppress_groups
-from moanon.measures.scores import Demand, group_rule
+from moanon.measures import MEASURES
+from moanon.measures.evaluate import _evaluate, group_rule, suppress_groups
 from moanon.measures.suppression import Suppression
 from tests.strategies import few, instances, populations, rich_instances
 
@@ -29,7 +28,7 @@ def test_groups_by_sizes_alone(data):
     kind = data.draw(st.sampled_from(["none", "limit", "weighted-k"]))
     bounds = data.draw(st.sampled_from([(), (("k", 2),)]))
     suppression = Suppression(kind, data.draw(ETAS), constraints=bounds)
-    rule = group_rule(suppression, instance.cells.rows, Demand(tallies=(("loss_gap", 0),)))
+    rule = group_rule(suppression, instance.cells.rows, [MEASURES["utility_rank"]])
     plain = rule._replace(wanted_tallies=rule.wanted_tallies[:0])
     kernel = instance.kernel
     full_loss = kernel.losses.scale * len(instance.layout.columns)
@@ -62,8 +61,8 @@ def test_groups_by_their_models(data):
     )
     bounds = data.draw(st.sampled_from([(), (("t_closeness", 0.4), ("l_entropy", 1.5))]))
     suppression = Suppression(kind, data.draw(ETAS), by=by, constraints=bounds)
-    demand = Demand(models=("entropy", "closeness"))
-    rule = group_rule(suppression, instance.cells.rows, demand)
+    measures = [MEASURES["l_entropy"], MEASURES["t_closeness"]]
+    rule = group_rule(suppression, instance.cells.rows, measures)
     scores = instance.kernel.evaluate(genomes, rule)
     for genome, fields, goodness in zip(genomes, scores.fields, scores.goodness, strict=True):
         groups = Grouping.of_genome(instance, genome)

@@ -265,7 +265,7 @@ from moanon.kernels import jit, population
 codes = np.array([[0, 1, 2]], dtype=np.uint16)
 kernel = population.PopulationKernel(codes, np.array([1, 2, 3]), np.array([3]))
 scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.GroupRule(0, 0))
-stats = population.evaluate.stats
+stats = population.evaluate_runs.stats
 hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
 print(jit._CACHE, hits, misses, scores.fields[0, 1])
 """

@@ -25,7 +25,7 @@ from moanon.kernels.population import PopulationKernel, RawScores
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import KEEP_ALL, WITHIN_LIMIT
 from moanon.measures import MEASURES
-from moanon.measures.scores import Demand, demand_of, group_rule
+from moanon.measures.evaluate import group_rule
 from moanon.measures.suppression import Suppression
 from tests.checkout import REPOSITORY
 from tests.strategies import few, instances, populations, rich_instances
@@ -49,9 +49,10 @@ def any_rule(draw, instance: Instance) -> GroupRule:
     )
     bounds = draw(st.sampled_from([(), (("k", 2),), (("t_closeness", 0.4), ("l_entropy", 1.5))]))
     rule = Suppression(kind, draw(st.sampled_from([0.0, 0.2, 0.5])), by=by, constraints=bounds)
-    demand = demand_of(MEASURES.values(), instance)
-    assert len(demand.models + demand.costs) == len(MODELS + COSTS)
-    return group_rule(rule, instance.table.rows, demand, steps=True)
+    sensitive = len(instance.cells.sensitive)
+    found = group_rule(rule, instance.table.rows, MEASURES.values(), sensitive, steps=True)
+    assert len(found.wanted) + len(found.wanted_costs) == len(MODELS + COSTS)
+    return found
 
 
 @given(st.data())
@@ -155,9 +156,8 @@ def test_sizes_and_losses_are_the_same_with_and_without_models(data):
     limit = Suppression("limit", 0.2)
     rows = instance.table.rows
     plain = instance.kernel.evaluate(genomes, group_rule(limit, rows, steps=True))
-    measured = instance.kernel.evaluate(
-        genomes, group_rule(limit, rows, Demand(MODELS), steps=True)
-    )
+    models = [measure for measure in MEASURES.values() if measure.group]
+    measured = instance.kernel.evaluate(genomes, group_rule(limit, rows, models, steps=True))
     mistakes = FIELDS.index("mistakes")  # are counted along with models
     assert np.array_equal(plain.fields[:, :mistakes], measured.fields[:, :mistakes])
     assert np.array_equal(plain.step_starts, measured.step_starts)
@@ -169,13 +169,14 @@ def test_sizes_and_losses_are_the_same_with_and_without_models(data):
 
 def test_what_a_kernel_has_no_values_for_is_refused():
     genomes = np.ones((1, 5), dtype=np.uint8)
-    rule = group_rule(Suppression("none"), 21, Demand(models=("entropy",)))
+    rule = group_rule(Suppression("none"), 21, [MEASURES["l_entropy"]])
     with pytest.raises(ValueError, match="there are no sensitive values"):
         small_kernel().evaluate(genomes, rule)
-    rule = group_rule(Suppression("none"), 21, Demand(costs=("entropy",)))
+    rule = group_rule(Suppression("none"), 21, [MEASURES["conditional_entropy"]])
     with pytest.raises(ValueError, match="there are no prices"):
         small_kernel().evaluate(genomes, rule)
-    rule = group_rule(Suppression("none"), 21, Demand(tallies=(("loss_gap", 0), ("share", 1))))
+    tallies = [MEASURES["utility_rank"], MEASURES["sensitive_share_mean"]]
+    rule = group_rule(Suppression("none"), 21, tallies, 2)
     with pytest.raises(ValueError, match="there are no sensitive values"):
         small_kernel().evaluate(genomes, rule)
 

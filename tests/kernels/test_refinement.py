@@ -81,10 +81,9 @@ def split_alike(begins: np.ndarray) -> refinement.Partitions:
     cells = len(begins)
     counts = np.arange(1, cells + 1, dtype=np.uint32)
     none, keys = np.zeros(0, dtype=np.uint32), cells + 1
-    partitions = refinement.make_partitions(counts, none, 2, keys)
-    scratch = refinement.make_scratch(cells, 1, int(counts.sum()), keys)
+    partitions = refinement.make_partitions(counts, none, 2, keys, 1, int(counts.sum()))
     codes = np.zeros(cells, dtype=np.uint16)
-    refinement.split(partitions, 0, codes, refinement.make_runs(begins), none, scratch)
+    refinement.split(partitions, 0, codes, refinement.make_runs(begins), none)
     return partitions
 
 

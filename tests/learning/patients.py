@@ -19,12 +19,12 @@ from moanon.learning.study import Key, Record, Study
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release.solution import Anonymization
+from moanon.search.algorithms import Stop
 from moanon.search.archive import front_of
 from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.local import LocalSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.search import Stop
 
 PLACES = Hierarchy.from_nested("Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari"]})
 SIZES = ("S", "M", "L")

@@ -15,8 +15,7 @@ from moanon.engines import read_table
 from moanon.errors import ConfigError, GenomeError
 from moanon.genome import Instance
 from moanon.measures import MEASURES, find_measure
-from moanon.measures.evaluate import Evaluator, Scores
-from moanon.measures.scores import objective_matrix
+from moanon.measures.evaluate import Evaluator, Scores, objective_matrix
 from moanon.measures.suppression import Suppression, row_limit
 from tests import naive
 from tests.strategies import few, instances, populations

@@ -15,7 +15,7 @@ from moanon.data.domain import OrderedSpec
 from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.kernels.tallies import TALLIES
+from moanon.kernels.costs import TALLIES
 from moanon.measures import MEASURES, people
 from moanon.measures.evaluate import Evaluator, measure_grouping
 from moanon.measures.suppression import Suppression

@@ -13,7 +13,7 @@ import pytest
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.engines import read_table
 from moanon.genome import Instance
-from moanon.output.summary import summary_html, summary_path
+from moanon.output.summary import summary_html
 from moanon.release import Release
 from tests.output.browser import Browser
 from tests.output.fronts import HOSTILE, hostile_instance
@@ -77,10 +77,6 @@ def test_it_tells_what_steps_had_merged_and_what_was_removed(tmp_path: Path) -> 
     text = words_of(page_of(Release.of(instance, [1]), tmp_path))
     assert "age grouped: [20-29], [30-39] 2 50.0%" in text
     assert "2 removed name, x" in text
-
-
-def test_its_name_follows_that_of_the_file() -> None:
-    assert summary_path(Path("out/r.csv")) == Path("out/r.csv.summary.html")
 
 
 @pytest.mark.parametrize(

@@ -34,16 +34,13 @@ columns:
   note: {{role: insensitive}}
 problem: {{preset: k-suppression, eta: 0.4, recoding: {recoding}}}
 search: {{evaluations: 200, seed: 1}}
-output: {{dir: results}}
+output: {{dir: results, plots: false, report: false}}
 """
 
 
-#: Files with types hold each kind of value in a way of its own; to the others all are texts.
-PLACED = [
-    (place, kind)
-    for number, kind in enumerate(KINDS)
-    for place in ("frame", "parquet", TEXTS[number % len(TEXTS)])
-]
+#: Frames and files with types hold each kind of value in a way of its own; to others all are texts.
+PLACED = [(place, kind) for kind in KINDS for place in ("frame", "parquet")]
+PLACED += [*zip(TEXTS, KINDS, strict=False)]
 
 
 @pytest.mark.parametrize("place", ["frame", "csv"])
@@ -91,9 +88,7 @@ def published(folder: Path, frame: pd.DataFrame, config: str, solution: int | No
     return solution
 
 
-@pytest.mark.parametrize(
-    ("recoding", "core"), [("global", ""), ("global", ", memory: 200MB"), ("local", "")]
-)
+@pytest.mark.parametrize(("recoding", "core"), [("global", ", memory: 200MB"), ("local", "")])
 def test_commands_publish_the_same_of_tables_that_differ_in_suppressed_rows(
     tmp_path: Path, recoding: str, core: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,7 +138,7 @@ def test_distances_do_not_follow_a_suppressed_row(
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_value_of_a_suppressed_row_stays_possible(tmp_path: Path, seed: int) -> None:
     """An attacker who has all published files tries each value that the row may have."""
     with one_database():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from moanon.search.algorithms import (
     PER_BIT,
     STALL_FROM,
     STALLED,
+    Stop,
     choose_algorithm,
     default_limit,
     foreign_settings,
@@ -25,7 +27,6 @@ from moanon.search.algorithms import (
 )
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.pymoo_search import PymooSearch
-from moanon.search.search import Stop
 from tests.checkout import REPOSITORY
 from tests.search.people import problem_of, settings_of
 
@@ -59,6 +60,16 @@ def test_the_register_loads_nothing_slow():
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("command", [["--help"], ["ask", "{results}", "--min-k", "2"]])
+def test_neither_help_nor_a_question_waits_for_pymoo(command: list[str], finished: Path):
+    words = [word.format(results=finished / "people") for word in command]
+    code = f"import sys; from moanon.cli import main; main({words}); print('pymoo' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
+    )
+    assert done.stdout.endswith("False\n")
 
 
 def test_settings_of_other_algorithms_are_foreign():

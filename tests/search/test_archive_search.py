@@ -114,9 +114,9 @@ def test_a_space_smaller_than_the_population_is_searched_whole(name):
 def test_no_genome_is_evaluated_twice(monkeypatch):
     problem = problem_under(random_instance(3, 2_000, 9_000), PROBLEMS["P2"])
     seen: list[bytes] = []
-    points = problem.points
+    measured = problem.measured
     monkeypatch.setattr(
-        problem, "points", lambda g: seen.extend(x.tobytes() for x in g) or points(g)
+        problem, "measured", lambda g: seen.extend(x.tobytes() for x in g) or measured(g)
     )
     bred_front(problem, 1_500)
     assert len(seen) == len(set(seen)) == 1_500

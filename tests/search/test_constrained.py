@@ -15,14 +15,14 @@ from moanon.engines import read_table
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
 from moanon.measures import MEASURES
-from moanon.measures.scores import objective_matrix
+from moanon.measures.evaluate import objective_matrix
 from moanon.measures.suppression import Suppression
+from moanon.search.algorithms import Stop
 from moanon.search.archive import Archive, undominated
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import INFEASIBLE, AnonymizationProblem, Points
 from moanon.search.pymoo_search import PymooSearch
 from moanon.search.running import run_search
-from moanon.search.search import Stop
 from tests.search.people import ONE_BIT, exact_archive, people
 from tests.strategies import few, populations, rich_instances
 

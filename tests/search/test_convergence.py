@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from moanon.search.convergence import Convergence
+from moanon.search.algorithms import Convergence
 
 
 def curve(*points: tuple[int, float], **known: bool) -> Convergence:

@@ -14,7 +14,7 @@ from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
-from moanon.measures.scores import objective_matrix
+from moanon.measures.evaluate import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.problem import AnonymizationProblem
 from tests import naive_measures

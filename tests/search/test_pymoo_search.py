@@ -25,7 +25,7 @@ from moanon.genome import Instance
 from moanon.measures.suppression import PRESETS, Suppression, find_preset
 from moanon.search import problem as problem_module
 from moanon.search.archive import undominated
-from moanon.search.archive_search import ExhaustiveSearch
+from moanon.search.archive_search import ArchiveBreeding, ArchiveSearch, ExhaustiveSearch
 from moanon.search.operators import (
     BitDuplicates,
     LunacekCrossover,
@@ -159,7 +159,7 @@ def test_a_generation_is_one_evaluation():
 
 def test_selection_sees_the_objectives_of_the_rule():
     search = walk(PymooSearch(p2(), population=20), 3)
-    assert (search._algorithm.pop.get("F") == search.problem.measured(search.kept)[0]).all()
+    assert (search.algorithm.pop.get("F") == search.problem.measured(search.kept)[0]).all()
 
 
 def test_a_generation_can_be_cut_short():
@@ -483,6 +483,41 @@ def test_pymoo_minimizes_and_its_result_becomes_a_front(algorithm, tmp_path):
     assert found.release(int(found.ids[-1])).to_frame().shape[0] > 0
 
 
+def test_pymoo_minimizes_by_the_default_search_to_the_same_front():
+    problem = p2()
+    ours = ArchiveSearch(problem, 30, seed=3)
+    for _ in range(15):
+        ours.step()
+    ours.finish()
+    result = minimize(problem, ArchiveBreeding(pop_size=30), ("n_gen", 15), seed=3)
+    ours.archive.sort()
+    assert (result.F[np.lexsort(result.F.T[::-1])] == ours.archive.values).all()
+    assert result.algorithm.evaluator.n_eval == 450
+    assert (front_from_result(result).measures["loss"] == ours.front(2_000).measures["loss"]).all()
+
+
+def test_the_default_search_ends_by_itself_where_nothing_is_left():
+    problem = tiny(1)
+    result = minimize(problem, ArchiveBreeding(pop_size=4), ("n_gen", 500), seed=1)
+    assert result.algorithm.n_gen < 500
+    assert result.algorithm.evaluator.n_eval == problem.layout.count()
+
+
+def test_what_is_infeasible_is_no_result_of_the_default_search():
+    rule = Suppression("limit", 0.0)
+    bounds = {"loss": 0.0, "dm": 1e-9}  # the values as they are, and few small groups
+    problem = AnonymizationProblem(people(), ("k", "loss"), rule, constraints=bounds)
+    algorithm = ArchiveBreeding(pop_size=10)
+    assert minimize(problem, algorithm, ("n_gen", 3), seed=1).X is None
+    nearest = minimize(problem, algorithm, ("n_gen", 3), seed=1, return_least_infeasible=True)
+    assert nearest.opt.get("CV").min() > 0
+
+
+def test_the_default_search_is_for_this_problem_alone():
+    with pytest.raises(SearchError, match=r"searches an AnonymizationProblem\. Got ZDT1"):
+        minimize(ZDT1(), ArchiveBreeding(), ("n_gen", 1), seed=1)
+
+
 def test_a_search_goes_the_same_way_as_pymoos_own_loop():
     """As asked and told by hand, with the same operators and what was seen eliminated."""
     problem = p2()
@@ -541,8 +576,8 @@ def test_scales_keep_what_dominates_what():
     assert (undominated(plain) == undominated(scaled)).all()
 
 
-def test_a_history_copies_no_table():
-    algorithm = NSGA2(pop_size=10, **operators())
+@pytest.mark.parametrize("algorithm", [NSGA2(10, **operators()), ArchiveBreeding(10)])
+def test_a_history_copies_no_table(algorithm):
     problem = p2()
     result = minimize(problem, algorithm, ("n_gen", 3), seed=1, save_history=True)
     assert all(each.problem is problem for each in result.history)

@@ -14,12 +14,11 @@ from moanon.arrays import State
 from moanon.errors import SearchError
 from moanon.progress import Progress
 from moanon.search import checkpoint, running
-from moanon.search.algorithms import make_search
+from moanon.search.algorithms import Stop, make_search
 from moanon.search.archive import Archive
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.running import Outcome, run_search
-from moanon.search.search import Hypervolume, Search, Stop
+from moanon.search.running import Hypervolume, Outcome, Search, run_search
 from tests.search.people import ONE_BIT, Memory, people, problem_of, settings_of
 
 EVERYTHING = 5_120  # valid genomes of the table of people

@@ -46,8 +46,8 @@ from moanon.config.sections import (
     ProblemSection,
     SearchSection,
 )
+from moanon.data.cell_reading import FormKeys
 from moanon.data.domain import DomainSpec
-from moanon.data.file_form import FormKeys
 from moanon.data.populations import SubpopulationSpec
 from moanon.data.rules import declared_texts
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text

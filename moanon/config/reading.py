@@ -26,10 +26,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from moanon import datasets
 from moanon.atomic import checked_path
 from moanon.data import strict_yaml
-from moanon.data.file_form import checked_encoding
+from moanon.data.cell_reading import checked_encoding
 from moanon.data.rules import checked_rule
-from moanon.data.source import is_address
 from moanon.data.strict_yaml import YamlNode, path_text
+from moanon.data.table import is_address
 from moanon.engines.addresses import refuse_password
 from moanon.errors import ConfigError, DataError, got
 from moanon.measures import MEASURES

@@ -39,15 +39,13 @@ from moanon.config.reading import (
     find_source,
     refusal,
 )
-from moanon.data.cell_reading import Notation
+from moanon.data.cell_reading import FormKeys, Notation
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
-from moanon.data.file_form import FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import MIN_SUPPORT
 from moanon.data.rules import rule_of, takes_steps
-from moanon.data.source import is_address
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
-from moanon.data.table import MissingPolicy
+from moanon.data.table import MissingPolicy, is_address
 from moanon.engines.opening import MEMORY
 from moanon.measures.suppression import MOST_RECURSIVE_C
 from moanon.search.algorithms import (

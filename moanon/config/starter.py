@@ -25,14 +25,13 @@ from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
-from moanon.data.cell_reading import PLAIN, Notation
+from moanon.data.cell_reading import PLAIN, FileForm, FormKeys, Notation
 from moanon.data.column import Profile
 from moanon.data.domain import IntervalSpec
-from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.rules import checked_rule, rule_of, takes_steps
-from moanon.data.source import TABLE_ENDINGS, files_behind, is_address, likely_form
 from moanon.data.strict_yaml import dump
+from moanon.data.table import TABLE_ENDINGS, files_behind, is_address, likely_form
 from moanon.engines import Source, open_source
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.wording import counted

@@ -29,8 +29,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from moanon.data.cell_reading import FileForm
 from moanon.data.column import Column, chosen_positions, refuse_bad_names, sorted_column
-from moanon.data.file_form import BLANKS, NUMBERED, FileForm, text_blocks
+from moanon.data.file_form import BLANKS, NUMBERED, text_blocks
 from moanon.errors import DataError
 
 #: Rows handled at a time. Small enough for their texts to stay in the processor's cache, which

@@ -26,9 +26,9 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from moanon.data.cell_reading import CellReading
+from moanon.data.cell_reading import CellReading, FileForm
 from moanon.data.column import Column, did_you_mean, sorted_column, typed_column
-from moanon.data.file_form import READ_ERRORS, FileForm, unreadable
+from moanon.data.file_form import READ_ERRORS, unreadable
 from moanon.data.readers import BLOCK_ROWS, FileReader
 from moanon.errors import DataError
 
@@ -248,7 +248,9 @@ class _BoundedArchive(ZipFile):
     believed.
     """
 
-    most = MOST_HELD
+    def __init__(self, file: Path) -> None:
+        super().__init__(file)
+        self.most = MOST_HELD
 
     def open(self, name: str | ZipInfo, *_: Any, **__: Any) -> IO[bytes]:
         return self._opened(name, self.most)

@@ -34,7 +34,7 @@ from moanon.data.column import (
     typed_column,
 )
 from moanon.data.rows import Labelling, RowOrder
-from moanon.data.source import digest_of_columns
+from moanon.data.table import digest_of_columns
 from moanon.engines.addresses import Address, Database, TableName, unused_name
 from moanon.engines.duck import DuckSession, copy_rows, in_quotes, is_formula_sql
 from moanon.engines.replacing import catalogue_of

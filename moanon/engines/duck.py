@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cached_property
@@ -27,19 +27,21 @@ import numpy as np
 
 from moanon.arrays import Ints, Values
 from moanon.atomic import ScratchFolder, part_name
-from moanon.data.file_form import FORMULA, NUMBER
+from moanon.data.cell_reading import FORMULA, NUMBER, is_formula
+from moanon.data.column import TEXT
+from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, RowsInMemory
 from moanon.errors import DataError
 from moanon.progress import interrupt_with_us
 
 if TYPE_CHECKING:
     import duckdb
 
-    from moanon.data.rows import Labelling
-
 #: What DuckDB may hold where nobody says it. Python and the compiled loops need some 300 MB beside.
 DEFAULT_MEMORY = "500MB"
 #: Bytes of a part, where a release is a folder of parts.
 PART_BYTES = 128 << 20
+#: Rows in memory that are handed to DuckDB at a time.
+_HELD_ROWS = 1 << 18
 #: What the C library of Linux calls the size from which on memory is the system's.
 _MMAP_THRESHOLD = -3
 #: Keys of tuples stay below this.
@@ -388,7 +390,7 @@ def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str,
 
 
 def is_formula_sql(text: str) -> str:
-    """Whether a spreadsheet would run a text, in SQL; see `moanon.data.file_form`."""
+    """Whether a spreadsheet would run a text, in SQL; see `moanon.data.cell_reading`."""
     return (
         f"(regexp_matches({text}, {literal('^' + FORMULA.pattern)}) AND NOT "
         f"regexp_full_match({text}, {literal(NUMBER.pattern)}))"
@@ -421,6 +423,57 @@ def _in_parts(path: Path) -> str:
     if not path.is_dir():
         return "USE_TMP_FILE false"
     return f"FILE_SIZE_BYTES {PART_BYTES}, FILENAME_PATTERN 'part-{{i}}', OVERWRITE_OR_IGNORE true"
+
+
+# -- rows in memory --------------------------------------------------------------------------------
+
+
+class HeldRows(RowsInMemory):
+    """Rows in memory, written by DuckDB.
+
+    Frames, sheets and small text files are such, one code per row and column: counting a small
+    table there takes a thirtieth of what statements of DuckDB take. Rows are labelled where they
+    are, and then handed to DuckDB, which orders and writes them as it does all others.
+    """
+
+    def write(
+        self, labelling: Labelling, path: Path, spell: Callable[[str | None], str] | None
+    ) -> tuple[int, RowOrder]:
+        columns = self.released(labelling)
+        session = DuckSession("the table")
+        texts = [_written(column, labelling, spell) for column in columns]
+        names, table = [f"c{i}" for i in range(len(columns))], session.new_name("held")
+        declared = ", ".join(f"{name} VARCHAR" for name in names)
+        session.execute(f"CREATE TEMP TABLE {table} ({declared})")
+        for start in range(0, len(columns[0].codes), _HELD_ROWS):
+            codes = [column.codes[start : start + _HELD_ROWS] for column in columns]
+            cells = zip(names, texts, codes, strict=True)
+            session.store({name: shown[code] for name, shown, code in cells}, table)
+        types = [column.sql_type for column in columns]
+        session.write(copy_rows(table, names, types, labelling, path, spell), path)
+        others = [c for c in columns if c.name not in {*labelling.labels, *labelling.gaps}]
+        return sum(map(_formula_cells, others)), labelling.row_order
+
+
+def _written(
+    column: ReleasedColumn, labelling: Labelling, spell: Callable[[str | None], str] | None
+) -> Values:
+    """What cells may show, as it is written: once for each text, however many rows show it."""
+    texts: Iterable[str | None] = column.texts
+    if labelling.rewrite is not None and column.sql_type == TEXT:
+        rewrite = labelling.rewrite
+        texts = [None if text is None else rewrite(text) for text in texts]
+    if spell is not None:
+        texts = map(spell, texts)
+    return np.array([*texts], dtype=object)
+
+
+def _formula_cells(column: ReleasedColumn) -> int:
+    """Cells that a spreadsheet would run; numbers, truth values and dates are run by nobody."""
+    if column.sql_type != TEXT:
+        return 0
+    runs = np.array([is_formula(text) for text in column.texts], dtype=bool)
+    return int(runs[column.codes].sum()) if runs.any() else 0
 
 
 # -- tuples of codes as few numbers ----------------------------------------------------------------

@@ -22,9 +22,8 @@ from typing import Self
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
-from moanon.data.cell_reading import CellReading
+from moanon.data.cell_reading import CellReading, FileForm, is_formula
 from moanon.data.column import TEXT, Column
-from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.duck import (

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
-from moanon.data.cell_reading import CellReading
-from moanon.data.file_form import FileForm, is_formula, unreadable
+from moanon.data.cell_reading import CellReading, FileForm, is_formula
+from moanon.data.file_form import unreadable
 from moanon.data.rows import RowStore, own_codes
-from moanon.data.source import find_files
+from moanon.data.table import find_files
 from moanon.engines.duck import (
     DuckSession,
     TupleKeys,

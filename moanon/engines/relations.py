@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from moanon.data.cell_reading import DEFAULT_ENCODING, FileForm
 from moanon.data.column import (
     KINDS_READ,
     TEXT,
@@ -28,7 +29,7 @@ from moanon.data.column import (
     refuse_bad_names,
     typed_column,
 )
-from moanon.data.file_form import BLANKS, DEFAULT_ENCODING, FileForm, unreadable
+from moanon.data.file_form import BLANKS, unreadable
 from moanon.data.readers import look_at, refuse_other_header, rewrite
 from moanon.engines.duck import DuckSession, literal
 from moanon.errors import DataError

@@ -33,9 +33,8 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles
-from moanon.data.cell_reading import alike_note
+from moanon.data.cell_reading import alike_note, is_formula
 from moanon.data.domain import MISSING
-from moanon.data.file_form import is_formula
 from moanon.data.readers import long_fields
 from moanon.data.rows import Labelling, Shuffle
 from moanon.data.table import Role

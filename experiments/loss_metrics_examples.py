@@ -23,7 +23,7 @@ from matplotlib.patches import Rectangle
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
 from moanon.baselines import find_baseline
-from moanon.baselines.full_domain import Lattice
+from moanon.baselines.lattice import Lattice
 from moanon.output.figure_files import write_figures
 from moanon.output.figure_style import (
     BLUE,

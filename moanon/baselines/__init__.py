@@ -4,11 +4,10 @@ Each takes an instance and k, and gives one release of it, with a `grouping` for
 
 - ``mondrian``: Mondrian as published, strict and relaxed, and a variant of ours that also cuts
   below the median; every group has its own blocks (`Boxes`).
-- ``datafly``: Datafly, where a share of the rows or up to k may be suppressed; ``lattice``:
-  Incognito, OLA, Flash and MinGen. One level of its hierarchy for each column (`FullDomain`),
-  found in different ways and for different ends.
-- ``full_domain``: the lattice that these two files share; ``requirement``: what every group must
-  meet, as a rule of suppression.
+- ``lattice``: Datafly, where a share of the rows or up to k may be suppressed, Incognito, OLA,
+  Flash and MinGen. One level of its hierarchy for each column (`FullDomain`), found in different
+  ways and for different ends.
+- ``requirement``: what every group must meet, as a rule of suppression.
 
 >>> import pandas as pd
 >>> from moanon.data.domain import IntervalSpec, OrderedSpec
@@ -32,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from moanon.errors import unknown_name
 
 if TYPE_CHECKING:
-    from moanon.baselines.full_domain import FullDomain
+    from moanon.baselines.lattice import FullDomain
     from moanon.baselines.mondrian import Boxes
 
 __all__ = ["BASELINES", "Baseline", "find_baseline"]
@@ -42,25 +41,14 @@ __all__ = ["BASELINES", "Baseline", "find_baseline"]
 class Baseline:
     """What an algorithm does in a few words, where it is, and what it takes beside k.
 
-    Attributes
-    ----------
-    about : str
-    home : tuple of str
-        The module of this package and the function in it; loaded when it is first used.
-    takes : tuple of str
-        Settings that it has a use for.
-    fixed : mapping of str to Any
-        Settings that make the algorithm what its name says.
-    suppresses : str
-        Rows that it suppresses at most where it does not take ``eta``: ``no rows``, or as many as k
-        (``up to k rows``).
+    Its module is loaded when it is first used.
     """
 
     about: str
-    home: tuple[str, str]
-    takes: tuple[str, ...]
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    suppresses: Literal["no rows", "up to k rows"] = "no rows"
+    home: tuple[str, str]  # the module of this package and the function in it
+    takes: tuple[str, ...]  # settings
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # those that its name says
+    suppresses: Literal["no rows", "up to k rows"] = "no rows"  # at most, where it takes no eta
 
     @property
     def run(self) -> Callable[..., Boxes | FullDomain]:
@@ -92,25 +80,32 @@ BASELINES = {
     ),
     "datafly": Baseline(
         "generalizes the column with the most values, again and again",
-        ("datafly", "datafly"),
+        ("lattice", "datafly"),
         ("eta",),
     ),
     "datafly-k": Baseline(
         "the same until k rows are left over at most, as published",
-        ("datafly", "datafly_k"),
+        ("lattice", "datafly_k"),
         (),
         suppresses="up to k rows",
     ),
     "incognito": Baseline(
-        "the best levels, by sets of columns", ("lattice", "incognito"), ("eta", *_GROUPS)
+        "the best levels, by sets of columns",
+        ("lattice", "least_loss"),
+        ("eta", *_GROUPS),
+        {"way": "Incognito"},
     ),
     "ola": Baseline(
-        "the best levels, by halving the lattice", ("lattice", "ola"), ("eta", *_GROUPS)
+        "the best levels, by halving the lattice",
+        ("lattice", "least_loss"),
+        ("eta", *_GROUPS),
+        {"way": "OLA"},
     ),
     "flash": Baseline(
         "the best levels, by halving paths through the lattice",
-        ("lattice", "flash"),
+        ("lattice", "least_loss"),
         ("eta", *_GROUPS),
+        {"way": "Flash"},
     ),
     "mingen": Baseline(
         "the greatest precision, by looking at all levels", ("lattice", "mingen"), _GROUPS

@@ -31,18 +31,10 @@ from moanon.measures.suppression import RECURSIVE_C, Suppression
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Groups with blocks of their own, as `Grouping.of_boxes` takes them.
+    """Groups with blocks of their own, as `Grouping.of_boxes` takes them."""
 
-    Attributes
-    ----------
-    cell_group : array (cells,)
-        The box of each cell; boxes are numbered by their first cell.
-    starts, stops : arrays (columns, boxes)
-        Base values ``start .. stop - 1`` of each quasi-identifier.
-    """
-
-    cell_group: Ints
-    starts: Ints
+    cell_group: Ints  # (cells,): the box of each; boxes are numbered by their first cell
+    starts: Ints  # (columns, boxes): base values start .. stop - 1 of each quasi-identifier
     stops: Ints
 
     def __len__(self) -> int:
@@ -234,14 +226,8 @@ class _Work:
             return kept
         widths = np.diff(edges, append=len(cells))[parts]
         new = self._open(cells[cut[group]], np.cumsum(widths) - widths)
-        return _Open(
-            np.concatenate([kept.cells, new.cells]),
-            np.concatenate([kept.edges, new.edges + len(kept.cells)]),
-            np.concatenate([kept.rows, new.rows]),
-            np.concatenate([kept.ranking, new.ranking], axis=1),
-            np.concatenate([kept.cuttable, new.cuttable]),
-            np.concatenate([kept.tried, new.tried]),
-        )
+        new = new._replace(edges=new.edges + len(kept.cells))
+        return _Open(*(np.concatenate(both, axis=-1) for both in zip(kept, new, strict=True)))
 
     def _values(self, left: _Open, group: Ints, column: Ints) -> Ints:
         """What each cell is sorted by: its base value, or the child of its group's node."""

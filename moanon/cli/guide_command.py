@@ -12,7 +12,7 @@ import typer
 
 from moanon.cli.application import app, argument
 from moanon.cli.printing import show, show_markdown
-from moanon.errors import QuestionError
+from moanon.errors import ConfigError
 from moanon.wording import Grid
 
 #: One Markdown file for each topic; the list of them, with one line each, is the README there.
@@ -36,7 +36,7 @@ def guide(
         return
     chosen = topic.lower()
     if chosen not in topics:
-        raise QuestionError(_unknown(topic, list(topics)))
+        raise ConfigError(_unknown(topic, list(topics)))
     show_markdown(_read(chosen))
 
 

@@ -12,8 +12,8 @@ A table reaches this room as its cells and leaves it as numbers.
 - ``population``: a run of genomes on one thread, many on many threads, or groups that somebody else
   has made.
 - ``boxes``: the smallest blocks around a group, what they lose, and what else a group must have;
-  ``node_splits``: the ways to split one; ``splitting``: boxes from the whole table down, looking
-  ahead; ``moving``: cells that change groups.
+  ``splitting``: boxes from the whole table down, looking ahead; ``moving``: cells that change
+  groups.
 - ``cuts``: small moves of genomes, the best cut of one column, genomes of which some bits are
   decided; ``lower_bounds``: a loss that none of their completions goes below. Proofs are made of
   these.

@@ -242,18 +242,16 @@ def meets_bounds(check: GroupCheck | None, rows: int, cells: Ints, number: int) 
     """Whether so many cells, with so many rows, have the sensitive values of a group."""
     if check is None:
         return True
-    histogram = check.histogram.rows
-    for value in range(len(histogram)):
-        histogram[value] = 0
+    counts = check.histogram.rows
+    for value in range(len(counts)):
+        counts[value] = 0
     for i in range(number):
         for at in range(check.values.starts[cells[i]], check.values.starts[cells[i] + 1]):
-            histogram[check.values.values[at]] += np.uint32(check.values.counts[at])
+            counts[check.values.values[at]] += np.uint32(check.values.counts[at])
     check.size[0] = rows
     need, above, below = check.rule.need, check.rule.above, check.rule.below
-    plan, one, goodness = check.plan, int64(1), check.goodness
-    measure_models(
-        need, above, below, one, check.size, plan, check.histogram, goodness, check.mistakes
-    )
+    plan, histogram, goodness = check.plan, check.histogram, check.goodness
+    measure_models(need, above, below, check.size, plan, histogram, goodness, check.mistakes)
     meets = True
     for model in check.rule.bounded:
         meets = meets and check.goodness[model, 0] >= check.rule.bounds[model]

@@ -104,29 +104,26 @@ def move_boundaries(
         genomes[row, here] ^= 1
 
 
-class TreeNodes(NamedTuple):
-    """The inner nodes of a tree, those above before those below."""
-
-    first: Ints  # (nodes,): the boundaries within a node, its own and those below, begin …
-    stop: Ints  # … and end here
-    parent: Ints  # (nodes,): -1 for the root
-    own_start: Ints  # (nodes + 1,): where the boundaries of its own begin in the next
-    own: Ints  # by their nodes; the first one of a node says whether it is expanded
+#: The inner nodes of a tree, those above before those below: where the boundaries within a node,
+#: its own and those below, begin and end; its parent, -1 for the root; where the boundaries of its
+#: own begin (nodes + 1), and these, of which the first one says whether the node is expanded.
+TreeNodes = tuple[Ints, Ints, Ints, Ints, Ints]
 
 
 @compiled
 def move_cuts(genomes: Bits, start: int, rows: Ints, nodes: Ints, tree: TreeNodes) -> None:
     """Collapse the node of each row with all below it, or expand it with all above it."""
+    first, stop, parent, own_start, own = tree
     for i in range(len(rows)):
         row, node = rows[i], nodes[i]
-        if genomes[row, start + tree.own[tree.own_start[node]]] == 1:
-            for place in range(tree.first[node], tree.stop[node]):
+        if genomes[row, start + own[own_start[node]]] == 1:
+            for place in range(first[node], stop[node]):
                 genomes[row, start + place] = 0
             continue
-        while node >= 0 and genomes[row, start + tree.own[tree.own_start[node]]] == 0:
-            for j in range(tree.own_start[node], tree.own_start[node + 1]):
-                genomes[row, start + tree.own[j]] = 1
-            node = tree.parent[node]
+        while node >= 0 and genomes[row, start + own[own_start[node]]] == 0:
+            for j in range(own_start[node], own_start[node + 1]):
+                genomes[row, start + own[j]] = 1
+            node = parent[node]
 
 
 # -- the best cut of one column --------------------------------------------------------------------

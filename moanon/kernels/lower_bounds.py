@@ -270,10 +270,10 @@ def _small_nodes(
 
 @inner
 def _spread(
-    is_tree: bool, width: int, parts: _Parts, a: int, b: int, amounts: Ints, blocks: _Blocks,
-    c: int, out: Ints,
-) -> None:  # fmt: skip
-    """Add an amount for each part, from `a` to `b`, to all blocks of column c that cut it out."""
+    is_tree: bool, width: int, parts: _Parts, amounts: Ints, blocks: _Blocks, c: int, out: Ints
+) -> None:
+    """Add an amount for each part of column c to all of its blocks that cut the part out."""
+    a, b = parts.first[c], parts.first[c + 1]
     if is_tree:
         for part in range(a, b):
             out[parts.low[part]] += amounts[part]
@@ -297,11 +297,10 @@ def _price_known(
         if view.free[c] == 0:
             continue
         width, tree = view.fines[c], table.is_tree[c]
-        a, b = parts.first[c], parts.first[c + 1]
-        _spread(tree, width, parts, a, b, parts.rows, blocks, c, blocks.small)
-        for part in range(a, b):
+        _spread(tree, width, parts, parts.rows, blocks, c, blocks.small)
+        for part in range(parts.first[c], parts.first[c + 1]):
             amounts[part] = parts.rows[part] * most[c, parts.group[part]]
-        _spread(tree, width, parts, a, b, amounts, blocks, c, blocks.known)
+        _spread(tree, width, parts, amounts, blocks, c, blocks.known)
         for block in range(blocks.first[c], blocks.first[c + 1]):
             taken = rows[c, blocks.stop[block]] - rows[c, blocks.start[block]]
             blocks.known[block] += (taken - blocks.small[block]) * blocks.loss[block]
@@ -310,54 +309,49 @@ def _price_known(
 # -- shortest paths --------------------------------------------------------------------------------
 
 
-@inner
-def _shortest(
-    blocks: _Blocks, a: int, b: int, cost: Ints, shift: int, width: int, ahead: Ints, behind: Ints
-) -> None:
-    """Least cost from the first value up to each edge, and from there to the last one.
+# Blocks of one column, by where they stop; what costs `NEVER` is not taken.
 
-    Costs of block `i` stand at ``i - shift``; those that are `NEVER` are not taken.
-    """
-    for edge in range(width + 1):
+
+@inner
+def _shortest(starts: Ints, stops: Ints, cost: Ints, ahead: Ints, behind: Ints) -> None:
+    """Least cost from the first value up to each edge, and from there to the last one."""
+    for edge in range(len(ahead)):
         ahead[edge] = behind[edge] = NEVER
-    ahead[0] = behind[width] = 0
-    for block in range(a, b):
-        here = ahead[blocks.start[block]] + cost[block - shift]
-        if here < ahead[blocks.stop[block]]:
-            ahead[blocks.stop[block]] = here
-    for block in range(b - 1, a - 1, -1):
-        here = behind[blocks.stop[block]] + cost[block - shift]
-        if here < behind[blocks.start[block]]:
-            behind[blocks.start[block]] = here
+    ahead[0] = behind[len(behind) - 1] = 0
+    for block in range(len(starts)):
+        here = ahead[starts[block]] + cost[block]
+        if here < ahead[stops[block]]:
+            ahead[stops[block]] = here
+    for block in range(len(starts) - 1, -1, -1):
+        here = behind[stops[block]] + cost[block]
+        if here < behind[starts[block]]:
+            behind[starts[block]] = here
 
 
 @inner
 def _forbid(
-    blocks: _Blocks, a: int, b: int, width: int, room: int, cost: Ints, ahead: Ints, behind: Ints
+    starts: Ints, stops: Ints, small: Ints, room: int, cost: Ints, ahead: Ints, behind: Ints
 ) -> bool:
     """Forbid blocks with which a column alone suppresses more than `room`; False if it must."""
-    _shortest(blocks, a, b, blocks.small, int64(0), width, ahead, behind)
-    if ahead[width] > room:
+    _shortest(starts, stops, small, ahead, behind)
+    if ahead[len(ahead) - 1] > room:
         return False
-    for block in range(a, b):
-        least = ahead[blocks.start[block]] + blocks.small[block] + behind[blocks.stop[block]]
-        if least > room:
-            cost[block - a] = NEVER
+    for block in range(len(starts)):
+        if ahead[starts[block]] + small[block] + behind[stops[block]] > room:
+            cost[block] = NEVER
     return True
 
 
 @inner
-def _follow(
-    blocks: _Blocks, a: int, b: int, cost: Ints, width: int, behind: Ints, begin: Ints, end: Ints
-) -> None:
-    """Tell for each fine value where its block on a shortest path begins and ends."""
-    beyond = np.zeros(width + 1, dtype=np.int64)
-    for block in range(b - 1, a - 1, -1):
-        start, stop = blocks.start[block], blocks.stop[block]
-        if cost[block - a] < NEVER and cost[block - a] + behind[stop] == behind[start]:
+def _follow(starts: Ints, stops: Ints, cost: Ints, behind: Ints, begin: Ints, end: Ints) -> None:
+    """Find for each fine value where its block on a shortest path begins and ends."""
+    beyond = np.zeros(len(behind), dtype=np.int64)
+    for block in range(len(starts) - 1, -1, -1):
+        start, stop = starts[block], stops[block]
+        if cost[block] < NEVER and cost[block] + behind[stop] == behind[start]:
             beyond[start] = stop
     at = 0
-    while at < width:
+    while at < len(begin):
         for value in range(at, beyond[at]):
             begin[value], end[value] = at, beyond[at]
         at = beyond[at]
@@ -365,18 +359,17 @@ def _follow(
 
 @inner
 def _bound_bits(
-    view: View, c: int, shift: int, blocks: _Blocks, a: int, b: int, cost: Ints, ahead: Ints,
-    behind: Ints, zero: Ints, one: Ints,
-) -> None:  # fmt: skip
-    """For each bit of a column the least cost of a path that has it 0, and 1."""
-    width = view.fines[c]
+    starts: Ints, stops: Ints, cost: Ints, ahead: Ints, behind: Ints, places: Ints, found: Ints
+) -> None:
+    """For each bit of a column, at its place, the least cost of a path that has it 0, and 1."""
+    width = len(ahead) - 1
     least = np.empty((width + 1, width + 1), dtype=np.int64)
     for i in range(width + 1):
         for j in range(width + 1):
             least[i, j] = NEVER
-    for block in range(a, b):
-        start, stop = blocks.start[block], blocks.stop[block]
-        least[start, stop] = min(ahead[start] + cost[block - a] + behind[stop], NEVER)
+    for block in range(len(starts)):
+        start, stop = starts[block], stops[block]
+        least[start, stop] = min(ahead[start] + cost[block] + behind[stop], NEVER)
     # The best block that starts there or before, and stops there or beyond.
     for i in range(width + 1):
         for j in range(width - 1, -1, -1):
@@ -385,9 +378,8 @@ def _bound_bits(
         for j in range(width + 1):
             least[i, j] = min(least[i, j], least[i - 1, j])
     for value in range(1, width):
-        bit = shift + view.edges[c, value] - 1
-        zero[bit] = least[value - 1, value + 1]
-        one[bit] = min(ahead[value] + behind[value], NEVER)
+        found[0, places[value] - 1] = least[value - 1, value + 1]
+        found[1, places[value] - 1] = min(ahead[value] + behind[value], NEVER)
 
 
 # -- prices ----------------------------------------------------------------------------------------
@@ -468,35 +460,43 @@ def _left_to_lose(full: int, most: Ints) -> Ints:
 
 @inner
 def _cut_column(
-    table: CutTable, view: View, c: int, blocks: _Blocks, parts: _Parts, prices: Ints, room: int,
-    seen: Ints, zero: Ints, one: Ints, genome: Bits,
-) -> int:  # fmt: skip
+    table: CutTable,
+    view: View,
+    c: int,
+    blocks: _Blocks,
+    parts: _Parts,
+    prices: Ints,
+    room: int,
+    seen: Ints,
+    found: Ints,
+    genome: Bits,
+) -> int:
     """Cost of the cheapest cut of a column at some prices; `NEVER` if it has none.
 
     Also gives what its bits would cost as 0 and 1, and which rows of groups it suppresses.
     """
     a, b, width, shift = blocks.first[c], blocks.first[c + 1], view.fines[c], table.offsets[c]
+    starts, stops = blocks.start[a:b], blocks.stop[a:b]
     amounts = np.empty(len(parts.rows), dtype=np.int64)
     for part in range(parts.first[c], parts.first[c + 1]):
         amounts[part] = parts.rows[part] * prices[c, parts.group[part]]
     charged = np.zeros(len(blocks.start), dtype=np.int64)
-    first, last = parts.first[c], parts.first[c + 1]
-    _spread(table.is_tree[c], width, parts, first, last, amounts, blocks, c, charged)
+    _spread(table.is_tree[c], width, parts, amounts, blocks, c, charged)
     cost = np.empty(b - a, dtype=np.int64)
     for block in range(a, b):
         cost[block - a] = blocks.known[block] + charged[block]
     ahead, behind = np.empty(width + 1, dtype=np.int64), np.empty(width + 1, dtype=np.int64)
-    if not _forbid(blocks, a, b, width, room, cost, ahead, behind):
+    if not _forbid(starts, stops, blocks.small[a:b], room, cost, ahead, behind):
         return int64(NEVER)
-    _shortest(blocks, a, b, cost, a, width, ahead, behind)
+    _shortest(starts, stops, cost, ahead, behind)
     if ahead[width] >= NEVER:
         return int64(NEVER)
-    _bound_bits(view, c, shift, blocks, a, b, cost, ahead, behind, zero, one)
+    _bound_bits(starts, stops, cost, ahead, behind, view.edges[c], found[:, shift:])
     begin, end = np.empty(width, dtype=np.int64), np.empty(width, dtype=np.int64)
-    _follow(blocks, a, b, cost, width, behind, begin, end)
+    _follow(starts, stops, cost, behind, begin, end)
     for value in range(1, width):
         genome[shift + view.edges[c, value] - 1] = begin[value] == value
-    for part in range(first, last):
+    for part in range(parts.first[c], parts.first[c + 1]):
         value = parts.high[part]
         low = value if table.is_tree[c] else parts.low[part]
         far = parts.near[part] if table.is_tree[c] else parts.far[part]
@@ -573,7 +573,7 @@ def bound_below(
     share = _first_shares(sees)
     prices = np.zeros(most.shape, dtype=np.int64)
     best, best_fine = int64(-1), fine
-    zero, one = np.zeros(len(state), dtype=np.int64), np.zeros(len(state), dtype=np.int64)
+    found = np.zeros((2, len(state)), dtype=np.int64)  # what bits would cost as 0 and 1
     for bit in range(len(state)):
         genome[bit] = state[bit] == 1
     for turn in range(rounds):
@@ -584,7 +584,7 @@ def bound_below(
         for c in range(columns):
             if view.free[c] > 0:
                 paths[c] = _cut_column(
-                    table, view, c, blocks, parts, prices, room, seen, zero, one, genome
+                    table, view, c, blocks, parts, prices, room, seen, found, genome
                 )
                 if paths[c] >= NEVER:
                     return int64(NEVER), fine
@@ -593,7 +593,7 @@ def bound_below(
             best, best_fine = lower, fine
         if lower >= upper:
             return int64(NEVER), fine
-        _note_bits(table, state, lower, paths, zero, one, bounds)
+        _note_bits(table, state, lower, paths, found, bounds)
         if turn + 1 < rounds:
             over = _move_shares(share, seen) > room
             more = min(fine + fine // 4 + table.full // 16 + 1, 8 * columns * table.full)
@@ -605,12 +605,12 @@ def bound_below(
 
 @inner
 def _note_bits(
-    table: CutTable, state: Bits, lower: int, paths: Ints, zero: Ints, one: Ints, bounds: Ints
+    table: CutTable, state: Bits, lower: int, paths: Ints, found: Ints, bounds: Ints
 ) -> None:
     """Keep the best bound of all rounds for each free bit as 0 and as 1."""
     for c in range(len(paths)):
         rest = lower - paths[c]
         for bit in range(table.offsets[c], table.offsets[c + 1]):
             if state[bit] == FREE:
-                bounds[0, bit] = max(bounds[0, bit], rest + zero[bit])
-                bounds[1, bit] = max(bounds[1, bit], rest + one[bit])
+                bounds[0, bit] = max(bounds[0, bit], rest + found[0, bit])
+                bounds[1, bit] = max(bounds[1, bit], rest + found[1, bit])

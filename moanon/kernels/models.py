@@ -53,11 +53,11 @@ _SHORT_GAP = np.uint32(8)
 
 
 @inner
-def _count_values(groups: int, sizes: UInts, plan: Plan, lists: Lists, models: Floats) -> None:
+def _count_values(sizes: UInts, plan: Plan, lists: Lists, models: Floats) -> None:
     """Distinct values, and what follows from the most frequent one."""
     columns, starts, rows = len(plan.first) - 1, lists.starts, lists.rows
     distinct, frequency, alpha = models[_DISTINCT], models[_FREQUENCY], models[_ALPHA]
-    for group in range(groups):
+    for group in range(len(sizes)):
         least = int64(2**62)
         top = int64(0)
         for column in range(plan.sensitive):
@@ -73,11 +73,11 @@ def _count_values(groups: int, sizes: UInts, plan: Plan, lists: Lists, models: F
 
 
 @inner
-def _entropies(groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
+def _entropies(sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """``(N ln N - Σ c ln c) / N``; exactly 0 for a single value."""
     columns, starts, rows = len(plan.first) - 1, lists.starts, lists.rows
     logs, units = plan.logs, plan.units
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = sizes[group]
         bits = frexp(size)[1]
         unit, table = units[bits], np.uint64(1) << np.uint64(bits)
@@ -96,14 +96,16 @@ def _entropies(groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats)
 
 
 @inner
-def _recursions(groups: int, above: int, below: int, plan: Plan, lists: Lists, out: Floats) -> None:
+def _recursions(
+    sizes: UInts, above: int, below: int, plan: Plan, lists: Lists, out: Floats
+) -> None:
     """Largest ℓ with ``r1 < c (r_ℓ + … + r_m)`` for ``c = above / below``; 0 if there is none.
 
     Tails shrink as ℓ grows, so the first tail that is heavy enough, from the rarest value on, is
     that of the largest ℓ.
     """
     columns, starts, rows, counts = len(plan.first) - 1, lists.starts, lists.rows, lists.sorted
-    for group in range(groups):
+    for group in range(len(sizes)):
         least = int64(2**62)
         for column in range(plan.sensitive):
             number = int64(0)
@@ -124,10 +126,10 @@ def _recursions(groups: int, above: int, below: int, plan: Plan, lists: Lists, o
 
 
 @inner
-def _mistakes(groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Ints) -> None:
+def _mistakes(sizes: UInts, plan: Plan, lists: Lists, out: Ints) -> None:
     """Rows of each group that are not of its majority class."""
     columns, starts, rows, column = len(plan.first) - 1, lists.starts, lists.rows, plan.label
-    for group in range(groups):
+    for group in range(len(sizes)):
         top = int64(0)
         for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
             top = max(top, int64(rows[at]))
@@ -141,13 +143,11 @@ def _mistakes(groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Ints) ->
 
 
 @inner
-def _equal_distances(
-    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _equal_distances(column: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """``Σ max(0, p - q)``: what must be moved, and every move is as long as any other."""
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
     starts, value, rows = lists.starts, lists.value, lists.rows
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = int64(sizes[group])
         moved = int64(0)
         for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
@@ -174,16 +174,14 @@ def _gap(first: int, last: int, here: int, size: int, below: Ints, below_sum: Fl
 
 
 @inner
-def _ordered_distances(
-    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _ordered_distances(column: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """``Σ_i |Σ_{j <= i} (p_j - q_j)| / (m - 1)``: moving by one place costs 1 / (m - 1)."""
     columns, table, place, places = len(plan.first) - 1, plan.rows, plan.place, plan.size[column]
     starts, value, rows = lists.starts, lists.value, lists.rows
     below = plan.below[plan.domain[column] :]
     below_sum = plan.below_sum[plan.domain[column] :]
     last = np.uint32(places - 1)
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = int64(sizes[group])
         moved = 0.0  # whole numbers below 2^53 are added up exactly
         seen = int64(0)
@@ -204,9 +202,7 @@ def _ordered_distances(
 
 
 @inner
-def _tree_distances(
-    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _tree_distances(column: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """``Σ height(N) / H · min(pos(N), neg(N))`` over the nodes of a tree, summed level by level.
 
     What goes from one leaf to another over height h leaves its node on each of the h levels below,
@@ -218,7 +214,7 @@ def _tree_distances(
     starts, value, rows = lists.starts, lists.value, lists.rows
     node, node_rows = plan.node[plan.tree[column] :], plan.node_rows[plan.tree[column] :]
     height = plan.height[column]
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = int64(sizes[group])
         moved = 0.0  # whole numbers below 2^53 are added up exactly
         begin, end = starts[group * columns + column], starts[group * columns + column + 1]
@@ -241,13 +237,11 @@ def _tree_distances(
 
 
 @inner
-def _ordered_histograms(
-    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _ordered_histograms(column: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """Do as `_ordered_distances` where every place has one value, and all values are listed."""
     columns, table, places = len(plan.first) - 1, plan.rows, plan.size[column]
     starts, rows, below = lists.starts, lists.rows, plan.below[plan.domain[column] :]
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = int64(sizes[group])
         begin = starts[group * columns + column]
         moved = int64(0)
@@ -260,9 +254,7 @@ def _ordered_histograms(
 
 
 @inner
-def _tree_histograms(
-    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _tree_histograms(column: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """Do as `_tree_distances` where every place has one value, and all values are listed.
 
     Nodes that are on several levels are looked at once; what one above leaves has too much is the
@@ -272,7 +264,7 @@ def _tree_histograms(
     starts, rows, extras = lists.starts, lists.rows, lists.sorted
     total, leaf_levels = plan.total[plan.first[column] :], plan.leaf_levels[plan.first[column] :]
     nodes, height = plan.nodes[plan.inner[column] : plan.inner[column + 1]], plan.height[column]
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = int64(sizes[group])
         begin = starts[group * columns + column]
         moved = int64(0)
@@ -291,13 +283,11 @@ def _tree_histograms(
 
 
 @inner
-def _divergences(
-    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _divergences(column: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """``½ [KL(Q, M) + KL(P, M)]``, M the mean of P and Q; a value absent here gives ½ q ln 2."""
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
     starts, value, rows = lists.starts, lists.value, lists.rows
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = int64(sizes[group])
         found = int64(0)
         present = int64(0)
@@ -316,7 +306,6 @@ def _divergences(
 @inner
 def _largest_ratios(
     column: int,
-    groups: int,
     sizes: UInts,
     plan: Plan,
     lists: Lists,
@@ -329,7 +318,7 @@ def _largest_ratios(
     """
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
     starts, value, rows = lists.starts, lists.value, lists.rows
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = int64(sizes[group])
         ratio = 1.0
         known = plan.first[column + 1] - plan.first[column]
@@ -348,7 +337,6 @@ def _largest_ratios(
 @inner
 def _largest_gains(
     column: int,
-    groups: int,
     sizes: UInts,
     plan: Plan,
     lists: Lists,
@@ -361,7 +349,7 @@ def _largest_gains(
     """
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
     starts, value, rows = lists.starts, lists.value, lists.rows
-    for group in range(groups):
+    for group in range(len(sizes)):
         size = int64(sizes[group])
         largest = 0.0
         for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
@@ -374,21 +362,19 @@ def _largest_gains(
 
 
 @inner
-def _own_distances(
-    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
-) -> None:
+def _own_distances(column: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats) -> None:
     """Earth mover's distance by the column's own ground distance."""
     direct = plan.whole[column] and lists.complete
     if plan.distance[column] == EQUAL:
-        _equal_distances(column, groups, sizes, plan, lists, out)
+        _equal_distances(column, sizes, plan, lists, out)
     elif plan.distance[column] == ORDERED and direct:
-        _ordered_histograms(column, groups, sizes, plan, lists, out)
+        _ordered_histograms(column, sizes, plan, lists, out)
     elif plan.distance[column] == ORDERED:
-        _ordered_distances(column, groups, sizes, plan, lists, out)
+        _ordered_distances(column, sizes, plan, lists, out)
     elif direct:
-        _tree_histograms(column, groups, sizes, plan, lists, out)
+        _tree_histograms(column, sizes, plan, lists, out)
     else:
-        _tree_distances(column, groups, sizes, plan, lists, out)
+        _tree_distances(column, sizes, plan, lists, out)
 
 
 # -- all of them -----------------------------------------------------------------------------------
@@ -399,7 +385,6 @@ def measure_models(
     need: Bools,
     above: int,
     below: int,
-    groups: int,
     sizes: UInts,
     plan: Plan,
     lists: Lists,
@@ -413,31 +398,31 @@ def measure_models(
     that are not of its majority class.
     """
     if need[_DISTINCT] or need[_FREQUENCY] or need[_ALPHA]:
-        _count_values(groups, sizes, plan, lists, models)
+        _count_values(sizes, plan, lists, models)
     if need[_ENTROPY]:
-        _entropies(groups, sizes, plan, lists, models[_ENTROPY])
+        _entropies(sizes, plan, lists, models[_ENTROPY])
     if need[_RECURSIVE]:
-        _recursions(groups, above, below, plan, lists, models[_RECURSIVE])
+        _recursions(sizes, above, below, plan, lists, models[_RECURSIVE])
     for model in range(_CLOSENESS, len(MODELS)):
         if need[model]:
-            models[model, :groups] = inf
+            models[model, : len(sizes)] = inf
     for column in range(plan.sensitive):
         if need[_CLOSENESS]:
-            _own_distances(column, groups, sizes, plan, lists, models[_CLOSENESS])
+            _own_distances(column, sizes, plan, lists, models[_CLOSENESS])
         if need[_EQUAL]:
-            _equal_distances(column, groups, sizes, plan, lists, models[_EQUAL])
+            _equal_distances(column, sizes, plan, lists, models[_EQUAL])
         if need[_JS]:
-            _divergences(column, groups, sizes, plan, lists, models[_JS])
+            _divergences(column, sizes, plan, lists, models[_JS])
         if need[_DELTA]:
-            _largest_ratios(column, groups, sizes, plan, lists, True, models[_DELTA])
+            _largest_ratios(column, sizes, plan, lists, True, models[_DELTA])
         if need[_DELTA_PRESENT]:
-            _largest_ratios(column, groups, sizes, plan, lists, False, models[_DELTA_PRESENT])
+            _largest_ratios(column, sizes, plan, lists, False, models[_DELTA_PRESENT])
         if need[_BETA]:
-            _largest_gains(column, groups, sizes, plan, lists, False, models[_BETA])
+            _largest_gains(column, sizes, plan, lists, False, models[_BETA])
         if need[_BETA_ENHANCED]:
-            _largest_gains(column, groups, sizes, plan, lists, True, models[_BETA_ENHANCED])
+            _largest_gains(column, sizes, plan, lists, True, models[_BETA_ENHANCED])
     if plan.label >= 0:
-        _mistakes(groups, sizes, plan, lists, mistakes)
+        _mistakes(sizes, plan, lists, mistakes)
 
 
 #: `measure_models` for Python to call.

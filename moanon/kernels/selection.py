@@ -244,10 +244,8 @@ def _measure_each(
     """Take the models and tallies of every group; return whether rows have class labels."""
     labelled = False
     if plan is not None and lists is not None and rule.with_values:
-        need, above, below = rule.need, rule.above, rule.below
-        measure_models(
-            need, above, below, groups, sizes, plan, lists, buffers.models, buffers.mistakes
-        )
+        need, above, below, of_groups = rule.need, rule.above, rule.below, sizes[:groups]
+        measure_models(need, above, below, of_groups, plan, lists, buffers.models, buffers.mistakes)
         labelled = plan.label >= 0
     if len(rule.wanted_tallies):
         measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, buffers)

@@ -2,10 +2,9 @@
 
 ``measure`` says what a `Measure` is and keeps the register; ``privacy``, ``loss`` and ``people``
 define them, each with everything that is true of it. ``suppression`` says which groups are
-suppressed (the four problems of D §5, and constraints). ``scores`` asks the kernels for no more
-than measures need, and holds what they answer. ``evaluate`` scores genomes under a suppression
-rule, and groupings of any origin, and takes all measures of many solutions. ``column_effects`` says
-for each column what a grouping does to it.
+suppressed (the four problems of D §5, and constraints). ``evaluate`` scores genomes
+under a suppression rule, and groupings of any origin; it asks the kernels for no more than measures
+need. ``column_effects`` says for each column what a grouping does to it.
 
 What is true of a measure is known without the compiler: only what evaluates needs it.
 """

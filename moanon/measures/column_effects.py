@@ -104,11 +104,6 @@ class ColumnEffect(Outlined):
         return int(np.count_nonzero(self.rows))
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every released row shows the same, so that the column says nothing."""
-        return self.shown == 1 and self.base_values > 1
-
-    @property
     def is_kept(self) -> bool:
         """Whether every label is one base value, so that released rows have lost nothing."""
         return bool((self.stops - self.starts == 1).all())

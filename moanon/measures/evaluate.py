@@ -636,10 +636,7 @@ def measure_genomes(
 
 
 def measure_groupings(
-    groupings: Iterable[Grouping],
-    number: int,
-    suppression: Suppression,
-    on_part: OnPart | None = None,
+    groupings: Iterable[Grouping], number: int, suppression: Suppression, on_part: OnPart | None
 ) -> list[dict[str, int | float]]:
     """Take every measure of so many groupings; see `measure_grouping`."""
     found = []

@@ -63,43 +63,31 @@ def row_limit(eta: float, rows: int) -> int:
 class Suppression:
     """A suppression rule.
 
-    Parameters
-    ----------
-    kind : {"none", "limit", "weighted-k", "kl-safety"}
-        ``none`` keeps every row (P1). ``limit`` suppresses whole classes of the worst groups while
-        they hold at most a share `eta` of the rows (P2, D eq. 7). ``weighted-k`` suppresses every
-        group smaller than weighted-k (P3), or, where it goes `by` ``l``, every group less diverse
-        than the mean over rows of their groups' diversity (D §5.3). ``kl-safety`` suppresses groups
-        that are small or little diverse within `eta` (P4).
-    eta : float
-        Largest share of rows that may be suppressed, in [0, 1).
-    safety : {"ordered", "strict"}
-        P4 only. ``ordered`` is D eq. 8-9: classes of (size, diversity) are sorted by the less
-        wanted property, then by the other, and suppressed in that order. It leaves groups in that
-        have the one property and lack the other, so (d1, d2) is not attained in general; ``strict``
-        suppresses every group with size < d1 *or* diversity < d2, with the best (d1, d2) that fits.
-    prefer : {"k", "l"}
-        P4 only: the more wanted property.
-    diversity : {"distinct", "frequency"}
-        How the diversity of a group is counted; with several sensitive columns, the least.
-    by : str
-        Which groups are the worst. Of P2, by a measure that every group has a value of: ``k`` (the
-        smallest, as D has it), or another. Of P3, ``k`` or ``l``.
-    constraints : tuple of (str, float)
-        Bounds on such measures, in their better direction: ``("k", 5)`` is at least 5,
-        ``("t_closeness", 0.2)`` at most 0.2.
-    recursive_c : float
-        The constant of recursive (c,ℓ)-diversity.
+    Kinds: ``none`` keeps every row (P1). ``limit`` suppresses whole classes of the worst groups
+    while they hold at most a share `eta` of the rows (P2, D eq. 7). ``weighted-k`` suppresses every
+    group smaller than weighted-k (P3), or, where it goes `by` ``l``, every group less diverse than
+    the mean over rows of their groups' diversity (D §5.3). ``kl-safety`` suppresses groups that are
+    small or little diverse within `eta` (P4).
+
+    Safeties: ``ordered`` is D eq. 8-9: classes of (size, diversity) are sorted by the less wanted
+    property, then by the other, and suppressed in that order. It leaves groups in that have the one
+    property and lack the other, so (d1, d2) is not attained in general; ``strict`` suppresses every
+    group with size < d1 *or* diversity < d2, with the best (d1, d2) that fits.
     """
 
     kind: Kind = "limit"
-    eta: float = 0.0
-    safety: Literal["ordered", "strict"] = "strict"
-    prefer: Literal["k", "l"] = "k"
+    eta: float = 0.0  # largest share of rows that may be suppressed, in [0, 1)
+    safety: Literal["ordered", "strict"] = "strict"  # P4 only, as …
+    prefer: Literal["k", "l"] = "k"  # … the more wanted property
+    #: How the diversity of a group is counted; with several sensitive columns, the least.
     diversity: Literal["distinct", "frequency"] = "distinct"
+    #: Which groups are the worst. Of P2, by a measure that every group has a value of: ``k`` (the
+    #: smallest, as D has it), or another. Of P3, ``k`` or ``l``.
     by: str = "k"
+    #: Bounds on such measures, in their better direction: ``("k", 5)`` is at least 5,
+    #: ``("t_closeness", 0.2)`` at most 0.2.
     constraints: tuple[tuple[str, float], ...] = ()
-    recursive_c: float = RECURSIVE_C
+    recursive_c: float = RECURSIVE_C  # the constant of recursive (c,ℓ)-diversity
 
     def __post_init__(self) -> None:
         """Refuse words that mean nothing, before they are taken for something else."""

@@ -22,14 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from moanon.arrays import Floats
-from moanon.diagnosis import (
-    BorderAnswer,
-    CurvesAnswer,
-    Overview,
-    SetsAnswer,
-    SubsetAnswer,
-    listed,
-)
+from moanon.diagnosis import BorderAnswer, CurvesAnswer, Overview, SetsAnswer, SubsetAnswer, listed
 from moanon.output.figure_files import save_figure
 from moanon.output.figure_style import COLOURS, new_axes, new_figure, plain
 
@@ -82,6 +75,13 @@ def _tidy(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(visible=True, color="#E6E6E6", linewidth=0.6)
     ax.set_axisbelow(True)
+
+
+def _note(
+    ax: Axes, text: str, at: tuple[float, float], shift: tuple[float, float], **look: Any
+) -> None:
+    """Write small words beside a point, shifted by so many points of print."""
+    ax.annotate(text, at, shift, textcoords="offset points", **({"fontsize": _SMALL} | look))
 
 
 def _short(name: str, longest: int = 28) -> str:
@@ -151,15 +151,8 @@ def _mark_question(answer: SubsetAnswer, ax: Axes) -> None:
         ax.axhline(asked.level, color="#555555", linewidth=0.9, linestyle=(0, (4, 3)))
         low, high = ax.get_ylim()
         ax.set_ylim(low, max(high, asked.level * 1.3))
-        ax.annotate(
-            f"{model.symbol} {asked.form} {asked.level:,g}",
-            (1, asked.level),
-            xytext=(-3, 3),
-            textcoords="offset points",
-            ha="right",
-            fontsize=_SMALL,
-            color="#555555",
-        )
+        text = f"{model.symbol} {asked.form} {asked.level:,g}"
+        _note(ax, text, (1, asked.level), (-3, 3), ha="right", color="#555555")
     if asked.asks_delta:
         point = (
             None
@@ -174,17 +167,10 @@ def _mark_question(answer: SubsetAnswer, ax: Axes) -> None:
         colour = SAFE if answer.yes else UNSAFE
         ax.plot(*point, marker="o" if answer.yes else "X", color=colour, markersize=8, zorder=5)
         side = "right" if point[0] > 0.7 else "left"
-        ax.annotate(
-            f"δ = {point[0]:.4g}, {model.symbol} = {model.show(point[1])}",
-            point,
-            xytext=(-9 if side == "right" else 9, 8),
-            textcoords="offset points",
-            fontsize=9,
-            ha=side,
-            color=colour,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.9, "pad": 1},
-            zorder=6,
-        )
+        text = f"δ = {point[0]:.4g}, {model.symbol} = {model.show(point[1])}"
+        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.9, "pad": 1}
+        look = {"fontsize": 9, "ha": side, "color": colour, "bbox": box, "zorder": 6}
+        _note(ax, text, point, (-9 if side == "right" else 9, 8), **look)
 
 
 # -- the border ------------------------------------------------------------------------------------
@@ -273,7 +259,7 @@ def _dots(answer: BorderAnswer, ax: Axes) -> None:
     if len(columns) <= _NAMED:
         for each, (x, y) in place.items():
             name = _short(" ".join(c for c in columns if c in each), 22)
-            ax.annotate(name, (x, y), (0, -11), textcoords="offset points", fontsize=7, ha="center")
+            _note(ax, name, (x, y), (0, -11), fontsize=7, ha="center")
 
 
 def _bars(answer: BorderAnswer, ax: Axes) -> None:
@@ -282,14 +268,7 @@ def _bars(answer: BorderAnswer, ax: Axes) -> None:
         share = safe / (safe + unsafe)
         ax.barh(size, share, color=SAFE, height=0.7)
         ax.barh(size, 1 - share, left=share, height=0.7, color=UNSAFE)
-        ax.annotate(
-            f"{safe:,} of {safe + unsafe:,} safe",
-            (1, size),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7,
-        )
+        _note(ax, f"{safe:,} of {safe + unsafe:,} safe", (1, size), (4, 0), va="center", fontsize=7)
     ax.set_xlim(0, 1.45)
     ax.set_xticks([0, 0.5, 1], ["0%", "50%", "100%"])
 
@@ -313,37 +292,24 @@ def plot_border_sets(answer: BorderAnswer, ax: Axes | None = None) -> Axes:
             rows = sorted(row[name] for name in each.columns)
             ax.plot([at, at], [rows[0], rows[-1]], color=colour, linewidth=1.2, alpha=0.5)
             ax.plot([at] * len(rows), rows, marker, color=colour, markersize=6, lw=0)
-            ax.annotate(
-                model.show(each.level),
-                (at, len(columns) - 0.4),
-                fontsize=7,
-                ha="center",
-                va="bottom",
-                rotation=90 if len(model.show(each.level)) > 2 else 0,
-                color=colour,
-            )
+            level = model.show(each.level)
+            look = {"fontsize": 7, "ha": "center", "va": "bottom", "color": colour}
+            turned = 90 if len(level) > 2 else 0
+            _note(ax, level, (at, len(columns) - 0.4), (0, 0), rotation=turned, **look)
             at += 1
         if sets:
             more = f", {_SETS} of them" if len(sets) > _SETS else ""
-            ax.annotate(
-                f"{len(sets):,} {title if len(sets) != 1 else title[:-1]}{more}",
-                ((start + at - 1) / 2, -0.75),
-                fontsize=_SMALL,
-                ha="center",
-                va="top",
-                color=colour,
-                annotation_clip=False,
-            )
+            text = f"{len(sets):,} {title if len(sets) != 1 else title[:-1]}{more}"
+            look = {"ha": "center", "va": "top", "color": colour, "annotation_clip": False}
+            _note(ax, text, ((start + at - 1) / 2, -0.75), (0, 0), **look)
             at += 1.2
     ax.set_yticks(list(row.values()), [_short(name) for name in row], fontsize=_SMALL)
     ax.set_xticks([])
     ax.set_xlim(-0.8, max(at, 8))
     ax.set_ylim(-0.9, len(columns) + 0.9)
     ax.hlines(list(row.values()), -0.8, max(at, 8), color="#EEEEEE", linewidth=0.8, zorder=0)
-    ax.annotate(
-        model.symbol, (-0.8, len(columns) - 0.4), (-6, 0), textcoords="offset points",
-        ha="right", va="bottom", fontsize=_SMALL, annotation_clip=False,
-    )  # fmt: skip
+    look = {"ha": "right", "va": "bottom", "annotation_clip": False}
+    _note(ax, model.symbol, (-0.8, len(columns) - 0.4), (-6, 0), **look)
     ax.spines[["top", "right", "bottom", "left"]].set_visible(False)
     ax.tick_params(left=False)
     return ax
@@ -392,7 +358,8 @@ def plot_heat_map(answer: SetsAnswer, ax: Axes | None = None) -> Axes:
     for chosen, level, suppressed in answer.records():
         if len(chosen) > 2:
             break
-        value = _pair_value(level, suppressed, asked.rows)
+        share = np.nan if suppressed is None else suppressed / asked.rows
+        value = share if level is None else level
         one, other = place[chosen[0]], place[chosen[-1]]
         values[one, other] = values[other, one] = value
     costs = answer.levels is None
@@ -428,12 +395,6 @@ def _norm(values: np.ma.MaskedArray[Any, Any], *, from_zero: bool) -> Normalize:
     if from_zero:
         return Normalize(0, max(highest, 1e-3))
     return LogNorm(1, highest) if highest >= 20 else Normalize(1, max(highest, 2.0))
-
-
-def _pair_value(level: float | None, suppressed: int | None, rows: int) -> float:
-    if level is not None:
-        return level
-    return np.nan if suppressed is None else suppressed / rows
 
 
 def _write_number(
@@ -484,15 +445,13 @@ def plot_curves_by_size(answer: CurvesAnswer, ax: Axes | None = None) -> Axes:
         ax.plot(levels, middle, color=colour, linewidth=1.6)
         # Named where the line is half way up, so that names do not meet.
         at = int(np.argmax(middle >= 0.5)) if middle.max() >= 0.5 else len(levels) - 1
-        ax.annotate(
-            str(size), (levels[at], middle[at]), (4, -2), textcoords="offset points",
-            fontsize=_SMALL, color=colour, fontweight="bold",
-        )  # fmt: skip
+        end = levels[at], middle[at]
+        _note(ax, str(size), end, (4, -2), color=colour, fontweight="bold")
     ax.set_xlabel(f"{model.symbol} {model.protective}")
     ax.set_ylabel("share of rows to suppress, δ")
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.set_ylim(-0.02, 1.02)
-    ax.set_title("Median over all sets of columns of the same size (number at the line)",
-                 fontsize=10, loc="left")  # fmt: skip
+    title = "Median over all sets of columns of the same size (number at the line)"
+    ax.set_title(title, fontsize=10, loc="left")
     _tidy(ax)
     return ax

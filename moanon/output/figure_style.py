@@ -380,19 +380,10 @@ def place_labels(
 ) -> None:
     """Write labels where there is room for them, the first ones first.
 
-    A label without a free place is left out: fewer words are better than words nobody can read.
-
-    Parameters
-    ----------
-    ax : Axes
-        In its final place, with its final limits.
-    labels : sequence of Label
-    lines : sequence of array (points, 2)
-        What is drawn, in the units of the axes: neither its points nor the way between are covered.
-    points : array (points, 2)
-        The same, without a way between.
-    boxes : sequence of Bbox
-        Places that are taken, in pixels.
+    A label without a free place is left out: fewer words are better than words nobody can read. The
+    axes are in their final place, with their final limits. `lines` are drawn, in the units of the
+    axes: neither their points nor the way between are covered; `points` are the same without a way
+    between; `boxes` are places that are taken, in pixels.
     """
     drawn = _trace(ax, lines, points)
     taken = list(boxes)

@@ -334,11 +334,6 @@ def plot_group_sizes(
     all rows. It starts at the share of rows that are suppressed. The farther to the right it rises,
     the more others each row hides among. `solutions` are numbers of a front that has its table; by
     default `ax` is a new figure as wide as a column; `words` are written above.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such solution, or the front was loaded without its table.
     """
     chosen = [solutions] if isinstance(solutions, int) else list(solutions)
     own = ax is None

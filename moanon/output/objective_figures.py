@@ -38,14 +38,7 @@ _RINGS = 3
 _ATTAINED = ("k", "l")
 #: Losses above this are nobody's wish (D Fig. 10), unless there is nothing below.
 _USUAL = 0.3
-_OLD: dict[str, Any] = {
-    "marker": "o",
-    "color": style.BLUE,
-    "markersize": 3.6,
-    "markeredgewidth": 0,
-    "linestyle": "none",
-    "zorder": 3,
-}
+_OLD = _DOT | {"color": style.BLUE, "markersize": 3.6, "zorder": 3}
 _NEW = _OLD | {"marker": "D", "color": style.VERMILION, "zorder": 4}
 
 
@@ -57,11 +50,6 @@ def plot_pairs(front: Front, figure: Figure | None = None, *, words: Sequence[st
 
     A solution that is dominated in a pair is pale there: another objective made it part of the
     front. Drawn on an empty `figure`, or a new one as wide as a page, below `words`.
-
-    Raises
-    ------
-    ConfigError
-        If the front has one objective alone.
     """
     names = front.objectives
     number = len(names) - 1
@@ -148,20 +136,9 @@ def plot_filtered(
     A view shows privacy against another cost; the limited one is the colour. Encircled are the
     solution of least loss and the foremost knees of privacy against loss: the best balances.
 
-    Parameters
-    ----------
-    front : Front
-        With at least two objectives to be minimized that are no privacy.
-    figure, words
-        As for `plot_pairs`.
-    limits : mapping of str to float, optional
-        The most that a minimized objective may be, one view for each. Default: for the last two of
-        them, a round number within which at least a quarter of the solutions lies.
-
-    Raises
-    ------
-    ConfigError
-        If fewer than two costs are minimized, or a limit is of another measure.
+    The front must have at least two objectives to be minimized that are no privacy; `limits` are
+    the most that some of them may be, one view for each. By default, for the last two of them, a
+    round number within which at least a quarter of the solutions lies.
     """
     costs = costs_of(front)
     if len(costs) < 2:
@@ -281,24 +258,10 @@ def plot_diversity(
 ) -> Figure:
     """Draw ℓ against k for all solutions within a loss (D Fig. 10).
 
-    The best choices, undominated in k and ℓ, are joined by a line and labelled (k, ℓ).
-
-    Parameters
-    ----------
-    fronts : Front or mapping of str to Front
-        Of a table with a sensitive column; several stand side by side under their names.
-    max_loss : float
-        As a share.
-    figure, words
-        As for `plot_pairs`.
-    measures : (str, str)
-        What stands for k and ℓ. Default: what is attained. D draws its aims, ``("d1", "d2")``;
-        where a preset allows exceptions, less is attained.
-
-    Raises
-    ------
-    ConfigError
-        If a front has no such measures.
+    The best choices, undominated in k and ℓ, are joined by a line and labelled (k, ℓ). Several
+    fronts stand side by side under their names. `measures` stand for k and ℓ, by default what is
+    attained. D draws its aims, ``("d1", "d2")``; where a preset allows exceptions, less is
+    attained.
     """
     named = fronts if isinstance(fronts, Mapping) else {"": fronts}
     sides = [_Choices(front, max_loss, measures) for front in named.values()]
@@ -330,11 +293,6 @@ def plot_limits(
 
     `limits` are the smaller loss and the larger one, as shares; the other parameters are those of
     `plot_diversity`.
-
-    Raises
-    ------
-    ConfigError
-        If the limits are not in order, or the front has no such measures.
     """
     if not limits[0] < limits[1]:
         raise ConfigError(f"the second limit must be larger than the first. Got {limits}")
@@ -475,23 +433,9 @@ def plot_fronts(
     """Draw several fronts in one plot: of several limits η, or of several ways to anonymize.
 
     Solutions of two objectives that another one of the same front dominates are hollow: a baseline
-    has some, a search has none.
-
-    Parameters
-    ----------
-    fronts : mapping of str to Front
-        What each is called, and the front; the first one says which measures are drawn.
-    ax, privacy, cost, size, words
-        As for `plot_front`.
-    heading : str
-        What the names of the fronts are.
-    ordered : bool
-        Whether they are in the order of some limit, which their colours then show.
-
-    Raises
-    ------
-    ConfigError
-        If there is no front, or one of them lacks a measure.
+    has some, a search has none. The first front says which measures are drawn; `heading` is what
+    their names are. Where they are `ordered` by some limit, their colours show it. The other
+    parameters are those of `plot_front`.
     """
     if not fronts:
         raise ConfigError("a comparison takes at least one front. Got none")

@@ -8,11 +8,15 @@ rounded to the nearest number, which no proof may rest on.
 *Polishing* gives each column its best cut, the others being as they are, until none can gain. A
 search moves one boundary at a time and needs luck where several of a column must move together; a
 shortest path finds them all at once. It takes as long as evaluating some ten genomes.
+
+Shortest paths and bounds go by the sizes of groups and by losses that add up over columns. So they
+are for the objectives k and loss, where groups are suppressed by their size and nothing else is
+demanded of them (`why_not`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import lcm
 from typing import NamedTuple
@@ -21,22 +25,88 @@ import numpy as np
 
 from moanon.arrays import Bits, Ints, Outlined
 from moanon.data.domain import Domain
+from moanon.errors import ConfigError
+from moanon.front import Front
 from moanon.genome import Instance
 from moanon.kernels.cuts import FREE, CutColumn, CutTable, add_shown, best_cut, measure_cut
 from moanon.kernels.join import block_keys
 from moanon.kernels.lower_bounds import NEVER, bound_below
+from moanon.measures.suppression import Suppression
+from moanon.recoding import GlobalRecodings
 
 #: Sums of losses stay below this, so that fines and prices on top of them do not overflow.
 _LARGEST_SUM = 2**54
 #: How often prices are set for one bound.
 _ROUNDS = 4
-#: Columns of more base values keep their cuts: pairs of edges would take longer than the cells.
+#: Columns of more base values keep their cuts, and the end of a search proves nothing of them:
+#: pairs of edges would take longer than the cells.
 _MOST_VALUES = 400
+#: Columns with more base values have more pairs of edges than are listed at every step of a proof.
+MOST_VALUES = 1_500
 #: The largest fine of a suppressed row, in losses of a whole row.
 _MOST_FINE = 8
 #: Cells that are read at once, for all genomes together: all of them for each column, and
 #: about as often as there are columns.
 _AT_ONCE = 2_000_000_000
+#: Why nothing is proven of boxes.
+LOCAL = (
+    "only fronts of global recodings can be proven. Got local ones: their boxes are not made of "
+    "bits that could be decided one after the other"
+)
+
+
+# -- what can be polished and proven -------------------------------------------------------------
+
+
+def why_not(objectives: Sequence[str], rule: Suppression, bounds: Sequence[str]) -> str | None:
+    """Why nothing can be proven about a front, as a sentence; None if it can."""
+    if sorted(objectives) != ["k", "loss"]:
+        others = [name for name in objectives if name not in ("k", "loss")]
+        verb = "is" if len(others) == 1 else "are"
+        about = f"{', '.join(others)} {verb} none of them" if others else "both are needed"
+        return (
+            "only fronts with the objectives k and loss can be proven, since bounds go by the "
+            f"sizes of groups alone; {about}. Got the objectives {', '.join(objectives)}"
+        )
+    if rule.kind not in ("limit", "none") or (rule.kind == "limit" and rule.by != "k"):
+        way = f"by {rule.by}" if rule.kind == "limit" else f"by the rule {rule.kind}"
+        return (
+            "only fronts whose groups are suppressed by their size can be proven, since a smaller "
+            f"group is then suppressed in every finer generalization, too. Got suppression {way}"
+        )
+    names = [*(name for name, _ in rule.constraints), *bounds]
+    if names:
+        return (
+            "fronts under constraints cannot be proven, since bounds take all generalizations for "
+            f"possible. Got constraints on {', '.join(dict.fromkeys(names))}"
+        )
+    return None
+
+
+def why_unprovable(front: Front) -> str | None:
+    """Why nothing can be proven about a front, as a sentence; None if it can."""
+    if not isinstance(front.recodings, GlobalRecodings):
+        return LOCAL
+    reason = why_not(front.objectives, front.suppression, [*front.bounds])
+    if reason is None and front.instance is not None:
+        for name, domain in front.instance.layout.domains.items():
+            if domain.size > MOST_VALUES:
+                return (
+                    f"fronts are proven for columns of at most {MOST_VALUES:,} base values. Got "
+                    f"{domain.size:,} in {name!r}; a coarser granularity has fewer"
+                )
+    return reason
+
+
+def check_provable(front: Front) -> None:
+    """Refuse a front about which nothing can be proven, with the reason."""
+    if (reason := why_unprovable(front)) is not None:
+        raise ConfigError(reason)
+
+
+def can_settle(instance: Instance) -> bool:
+    """Whether bounds of a table are quick enough for the end of a search."""
+    return int(instance.layout.sizes.max()) <= _MOST_VALUES
 
 
 # -- polishing -------------------------------------------------------------------------------------
@@ -125,52 +195,28 @@ class Polisher:
 
 
 class Bound(NamedTuple):
-    """What is known of all completions of a partly decided genome.
+    """What is known of all completions of a partly decided genome."""
 
-    Attributes
-    ----------
-    lower : int
-        A loss that none of them goes below, in units of `ProofTable.unit`.
-    fine : int
-        What was charged for a suppressed row.
-    zero, one : arrays (bits,)
-        The bound where a free bit is 0, and 1.
-    genome : array (bits,)
-        One that is worth a try.
-    """
-
-    lower: int
-    fine: int
-    zero: Ints
-    one: Ints
-    genome: Bits
+    lower: int  # a loss that none of them goes below, in units of `ProofTable.unit`
+    fine: int  # what was charged for a suppressed row
+    zero: Ints  # (bits,): the bound where a free bit is 0 …
+    one: Ints  # … and 1
+    genome: Bits  # one that is worth a try
 
 
 @dataclass(frozen=True, repr=False)
 class ProofTable(Outlined):
     """A table in which losses are counted exactly, and bounded in perhaps larger units.
 
-    Attributes
-    ----------
-    bounding : CutTable
-        With losses in multiples of `unit`, rounded down: what is below a sum of these is below the
-        exact sum.
-    losses : tuple of int
-        Exact ones, at the places of those.
-    full : int
-        Exact loss of a row in one column that is wholly generalized, or suppressed.
-    unit : int
-        1 wherever sums are small enough.
-    whole : int
-        Exact loss of the table with everything suppressed.
-    polisher : Polisher
+    `bounding` has losses in multiples of `unit`, rounded down: what is below a sum of these is
+    below the exact sum.
     """
 
     bounding: CutTable
-    losses: tuple[int, ...]
-    full: int
-    unit: int
-    whole: int
+    losses: tuple[int, ...]  # exact ones, at the places of those
+    full: int  # exact loss of a row in one column that is wholly generalized, or suppressed
+    unit: int  # 1 wherever sums are small enough
+    whole: int  # exact loss of the table with everything suppressed
     polisher: Polisher
 
     @classmethod
@@ -253,10 +299,7 @@ class ProofTable(Outlined):
     def polish(self, genome: Bits, k: int, limit: int) -> tuple[Bits, int | None]:
         """Give each column its best cut, the others being as they are; see `Polisher`.
 
-        Returns
-        -------
-        genome, loss
-            The same genome where nothing is better; the loss is exact, None as of `loss`.
+        The same genome where nothing is better; its loss is exact, None as of `loss`.
         """
         before, polished = self.loss(genome, k, limit), self.polisher.polish(genome, k, limit)
         after = self.loss(polished, k, limit)

@@ -26,14 +26,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from moanon.arrays import Bits, Floats, State, part_of, prefixed
+from moanon.arrays import Bits, Floats, State
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.evaluate import OnPart
-from moanon.proofs.cut_table import ProofTable
-from moanon.proofs.proof import Experience, Proof
-from moanon.proofs.provable import check_provable, why_not
+from moanon.proofs.cut_table import ProofTable, check_provable, why_not
+from moanon.proofs.proof import Proof, no_experience
 from moanon.recoding import GlobalRecodings
 
 #: Work of a first turn; it doubles from turn to turn.
@@ -79,16 +78,9 @@ class ProofRecord:
 
 
 class FrontProof:
-    """Proofs for the steps of a front, and what they have found.
+    """Proofs for the steps of a front, or for some `ks`, and what they have found.
 
-    Parameters
-    ----------
-    front : Front
-        One that `check_provable` lets through, with its table.
-    ks : sequence of int
-        Prove for these instead of for every step.
-    gap : float
-        How far a solution may be above its bound to be left alone, as a share of the bound.
+    A solution that is above its bound by at most `gap`, a share of the bound, is left alone.
     """
 
     def __init__(self, front: Front, ks: Sequence[int] = (), gap: float = 0.0) -> None:
@@ -100,7 +92,7 @@ class FrontProof:
         self.limit = front.suppression.most_rows(instance.cells.rows)
         self.gap = gap
         self.ks = tuple(_checked(k, instance) for k in ks)
-        self.experience = Experience.none(self.table.bits)
+        self.experience = no_experience(self.table.bits)
         self.proofs: dict[int, Proof] = {}
         self.current: int | None = None
         #: Best loss that is known for each k that a solution has, and for which genome.
@@ -269,8 +261,8 @@ class FrontProof:
     def state(self) -> State:
         """Everything that the next step depends on."""
         saved: State = {
-            "gains": self.experience.gains,
-            "tried": self.experience.tried,
+            "gains": self.experience[0],
+            "tried": self.experience[1],
             "rough": np.array(len(self._rough), dtype=np.int64),
             "current": np.array(-1 if self.current is None else self.current, dtype=np.int64),
             "proofs": np.array([*self.proofs], dtype=np.int64),
@@ -281,14 +273,13 @@ class FrontProof:
             ),
         }
         for k, proof in self.proofs.items():
-            saved |= prefixed(f"{k}.", proof.state())
+            saved |= {f"{k}.{name}": array for name, array in proof.state().items()}
         return saved
 
     def restore(self, state: State) -> None:
         """Go on from a saved state; what the front has learnt since then is kept."""
         least = state["least"].tolist()  # first, as it is not there in files of earlier versions
-        self.experience.gains[:] = state["gains"]
-        self.experience.tried[:] = state["tried"]
+        self.experience[:] = state["gains"], state["tried"]
         self._rough = self._rough[: int(state["rough"])]
         current = int(state["current"])
         self.current = None if current < 0 else current
@@ -299,7 +290,8 @@ class FrontProof:
                 self.known[k], self.better[k] = loss, genome
         for k in state["proofs"].tolist():
             proof = Proof(self.table, k, self.limit, self.least_loss(k), self.experience)
-            proof.restore(part_of(state, f"{k}."))
+            own = [name for name in state if name.startswith(f"{k}.")]
+            proof.restore({name.removeprefix(f"{k}."): state[name] for name in own})
             proof.take_in(self.least_loss(k))
             self.proofs[k] = proof
 

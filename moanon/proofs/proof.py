@@ -8,7 +8,7 @@ holds for everything; when none is open, the best known solution is the optimum.
 best threshold is k itself: to suppress larger groups only costs more.
 
 Which bit is taken: the one that promises the largest gains of the bound, judged by what deciding it
-has brought so far (here and for other k, see `Experience`); bits without experience are tried. All
+has brought so far, here and for other k (`no_experience`); bits without experience are tried. All
 of it depends on the work done so far alone, counted in bounds, and never on the clock.
 
 `settle_large` is the end of a long search. Where groups must be large, few cuts are left, and a
@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints, State
+from moanon.arrays import Bits, Floats, State
 from moanon.genome import Instance
 from moanon.kernels.cuts import FREE
 from moanon.proofs.cut_table import Bound, ProofTable
@@ -41,8 +41,6 @@ _GAIN_STEPS = 255
 _FOR_ONE, _FOR_ALL, _MOST_CELLS = 1_500, 8_000, 160_000_000
 #: Proofs that may remain open before it ends.
 _MOST_OPEN = 2
-#: Columns with more base values have too many pairs of edges.
-_MOST_VALUES = 400
 
 
 class _OpenNode(NamedTuple):
@@ -56,58 +54,26 @@ class _OpenNode(NamedTuple):
     fine: int
 
 
-@dataclass
-class Experience:
-    """What deciding each bit has brought: gains of the bound as shares of the whole loss."""
+def no_experience(bits: int) -> Floats:
+    """What deciding each bit has brought, before anything was decided: (2, 2, bits).
 
-    gains: Floats  # (2, bits): sums
-    tried: Ints  # (2, bits)
-
-    @classmethod
-    def none(cls, bits: int) -> Experience:
-        """Begin without any."""
-        return cls(np.zeros((2, bits)), np.zeros((2, bits), dtype=np.int64))
-
-    def learn(self, bit: int, value: int, gain: float) -> None:
-        """Take note of one more decision."""
-        self.gains[value, bit] += gain
-        self.tried[value, bit] += 1
-
-    def expected(self) -> Floats:
-        """Mean gain of each bit as 0 and as 1; 0 where nothing is known."""
-        mean: Floats = self.gains / np.maximum(self.tried, 1)
-        return mean
-
-    def unknown(self) -> Bools:
-        """Bits that have not been decided both ways."""
-        unknown: Bools = self.tried.min(axis=0) == 0
-        return unknown
+    Summed gains of the bound as shares of the whole loss, and how many there were; each of a bit
+    that became 0, and 1.
+    """
+    return np.zeros((2, 2, bits))
 
 
 @dataclass
 class Proof:
-    """A proof on its way.
-
-    Attributes
-    ----------
-    table : ProofTable
-    k, limit : int
-        Rows of the smallest group, and rows that may be suppressed.
-    best : int
-        Exact loss of the best known solution.
-    genome : array or None
-        A better one than was known at the beginning.
-    work : int
-        Bounds that were computed.
-    """
+    """A proof on its way."""
 
     table: ProofTable
-    k: int
-    limit: int
-    best: int
-    experience: Experience
-    genome: Bits | None = None
-    work: int = 0
+    k: int  # rows of the smallest group
+    limit: int  # rows that may be suppressed
+    best: int  # exact loss of the best known solution
+    experience: Floats  # as of `no_experience`; proofs of several k share it
+    genome: Bits | None = None  # a better one than was known at the beginning
+    work: int = 0  # bounds that were computed
     _open: list[_OpenNode] = field(default_factory=list)
     _numbers: int = 0
 
@@ -158,7 +124,7 @@ class Proof:
                 state[bit] = value
                 found = self._bound(state, node.fine)
                 gain = self._gain(node.lower, found)
-                self.experience.learn(bit, value, gain)
+                self.experience[:, value, bit] += gain, 1
                 children.append((state, found))
                 gains.append(gain)
             score = _SMALLER * min(gains) + max(gains)
@@ -173,12 +139,13 @@ class Proof:
         free = np.flatnonzero(node.state == FREE)
         gap = max(self.best - node.lower * self.table.unit, 0) / self.table.whole
         seen = np.stack([node.zero, node.one])[:, free] * (gap / _GAIN_STEPS)
-        gains = np.maximum(seen, self.experience.expected()[:, free])
+        summed, tried = self.experience
+        gains = np.maximum(seen, (summed / np.maximum(tried, 1))[:, free])
         score = _SMALLER * gains.min(axis=0) + gains.max(axis=0)
         order = free[np.argsort(-score, kind="stable")]
-        unknown = self.experience.unknown()[order]
-        tried: list[int] = [*order[unknown][:_TRIED].tolist(), *order[~unknown][:1].tolist()]
-        return tried
+        unknown = tried.min(axis=0)[order] == 0  # not decided both ways
+        chosen: list[int] = [*order[unknown][:_TRIED].tolist(), *order[~unknown][:1].tolist()]
+        return chosen
 
     def _gain(self, lower: int, found: Bound | None) -> float:
         """By how much a bound has grown, as a share of the whole loss; at most the gap."""
@@ -256,31 +223,16 @@ class Proof:
 # -- the end of a long search ----------------------------------------------------------------------
 
 
-def can_settle(instance: Instance) -> bool:
-    """Whether bounds of a table are quick enough."""
-    return int(instance.layout.sizes.max()) <= _MOST_VALUES
-
-
 def settle_large(
     instance: Instance, limit: int, steps: Iterable[tuple[int, int, Bits]]
 ) -> list[Bits]:
-    """Find what is better than the solutions of the largest k.
+    """Find genomes that are better than the solutions of the largest k.
 
-    Parameters
-    ----------
-    instance : Instance
-    limit : int
-        Rows that may be suppressed.
-    steps : iterable of (start, k, genome)
-        Solutions of falling k, each the best that is known from the k `start` on.
-
-    Returns
-    -------
-    list of arrays (bits,)
-        Genomes, each better than all solutions for some k.
+    `steps` are solutions of falling k (start, k, genome), each the best that is known from the k
+    `start` on. Each genome that is found is better than all of them for some k.
     """
     table = ProofTable.of(instance)
-    experience = Experience.none(table.bits)
+    experience = no_experience(table.bits)
     left = min(_FOR_ALL, _MOST_CELLS // max(len(instance.cells), 1))
     least, still_open = table.whole, 0
     better: list[Bits] = []

@@ -281,7 +281,7 @@ class _MoveCut:
 def tree_nodes(hierarchy: Hierarchy) -> TreeNodes:
     """Lay the inner nodes of a tree out as `move_cuts` takes them."""
     inner, order = hierarchy.inner, np.argsort(hierarchy.owner, kind="stable")
-    return TreeNodes(
+    return (
         np.array(hierarchy.starts, dtype=np.int64)[inner],
         np.array(hierarchy.stops, dtype=np.int64)[inner] - 1,
         hierarchy.inner_parent,

@@ -31,7 +31,7 @@ from moanon.genome import Instance
 from moanon.measures import Measure, find_measure
 from moanon.measures.evaluate import Evaluator, Scores, objective_matrix
 from moanon.measures.suppression import Suppression
-from moanon.proofs.provable import why_not
+from moanon.proofs.cut_table import why_not
 from moanon.search.operators import Moves
 
 #: Stands in the place of the size threshold of an infeasible solution; the other threshold is then

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.baselines.datafly import datafly, datafly_k
+from moanon.baselines.lattice import datafly, datafly_k
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.engines import read_table

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon import datasets
-from moanon.baselines import lattice
-from moanon.baselines.full_domain import FullDomain, Lattice
-from moanon.baselines.lattice import flash, incognito, ola
+from moanon.baselines import find_baseline, lattice
+from moanon.baselines.lattice import FullDomain, Lattice
 from moanon.baselines.requirement import make_requirement
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
@@ -26,7 +25,9 @@ from tests.baselines.worked_example import customers
 from tests.naive import distinct_l, entropy_l, sensitive_rows
 from tests.strategies import few, instances
 
-ALGORITHMS = (incognito, ola, flash)
+ALGORITHMS = incognito, ola, flash = [
+    find_baseline(name).run for name in ("incognito", "ola", "flash")
+]
 Algorithm = Callable[..., FullDomain]
 
 

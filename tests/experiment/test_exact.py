@@ -211,7 +211,7 @@ def test_bounds_of_an_enumeration_stay_when_a_limit_is_added(
 ) -> None:
     assert main(["run", "people.yaml", *EVERY, "--out", "a"]) == 0
     bounds = column("a", "bound")
-    monkeypatch.setattr("moanon.proofs.provable.MOST_VALUES", 1)
+    monkeypatch.setattr("moanon.proofs.cut_table.MOST_VALUES", 1)
     rule = "moanon.search.archive_search.ExhaustiveSearch.stop_rule"
     monkeypatch.setattr(rule, lambda *_: Stop(evaluations=40))  # before it has seen all
     assert main(["run", "people.yaml", *EVERY, "--eta", "0.2", "--out", "a"]) == 0

@@ -26,7 +26,6 @@ def entropy(counts: list[int], table: int) -> float:
         np.array([name == "entropy" for name in MODELS]),
         3,
         1,
-        1,
         np.array([sum(counts)], dtype=np.uint32),
         make_plan([column], 1, -1, table),
         lists,

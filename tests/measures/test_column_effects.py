@@ -30,7 +30,7 @@ def test_labels_have_their_rows_and_empty_ones_none():
     (size,) = column_effects(Grouping.of_genome(sizes_table(), [0, 1, 1]))
     assert size.labels == ("S..M", "L", "XL")
     assert size.rows.tolist() == [3, 2, 0]
-    assert (size.shown, size.is_whole, size.is_kept) == (2, False, False)
+    assert (size.shown, size.is_kept) == (2, False)
 
 
 def test_own_loss_and_entropy_by_hand():
@@ -55,7 +55,7 @@ def test_a_column_of_one_value_had_nothing_to_lose():
     table = read_table(pd.DataFrame({"size": list("SSS")}), {"size": "quasi"})
     instance = Instance.build(table, {"size": OrderedSpec(("S", "M"))})
     (size,) = column_effects(Grouping.of_genome(instance, [0]))
-    assert (size.loss, size.entropy_kept, size.is_whole) == (1.0, 1.0, True)
+    assert (size.loss, size.entropy_kept, size.shown) == (1.0, 1.0, 1)
 
 
 def test_a_cut_in_an_empty_tail_keeps_nothing_of_people():
@@ -63,7 +63,7 @@ def test_a_cut_in_an_empty_tail_keeps_nothing_of_people():
     assert size.labels == ("S..L", "XL")
     assert size.loss == pytest.approx(2 / 3)
     assert size.entropy_kept == 0.0
-    assert size.is_whole
+    assert size.shown == 1
 
 
 @given(data=st.data())

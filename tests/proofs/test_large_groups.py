@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from moanon.arrays import Floats
-from moanon.proofs import proof
-from moanon.proofs.cut_table import ProofTable
-from moanon.proofs.proof import can_settle, settle_large
+from moanon.proofs import cut_table, proof
+from moanon.proofs.cut_table import ProofTable, can_settle
+from moanon.proofs.proof import settle_large
 from moanon.search import archive_search
 from moanon.search.archive_search import ArchiveSearch
 from tests.search.people import exact_archive, people, problem_of
@@ -71,14 +71,14 @@ def test_what_is_found_is_better_and_within_the_limit():
 
 
 def test_tables_of_wide_columns_are_left_alone(monkeypatch):
-    monkeypatch.setattr(proof, "_MOST_VALUES", 7)
+    monkeypatch.setattr(cut_table, "_MOST_VALUES", 7)
     assert not can_settle(people())
 
 
 def test_nothing_is_laid_out_for_proofs_of_tables_of_wide_columns(monkeypatch):
     """Of 30,000 values there are more pairs of edges than memory holds."""
     monkeypatch.setattr(archive_search, "LONG", 0)
-    monkeypatch.setattr(proof, "_MOST_VALUES", 7)
+    monkeypatch.setattr(cut_table, "_MOST_VALUES", 7)
     laid_out = Mock()
     monkeypatch.setattr(ProofTable, "of", laid_out)
     ArchiveSearch.warm_up(problem_of("k-suppression", eta=0.1))

@@ -23,7 +23,7 @@ from moanon.kernels.cuts import FREE
 from moanon.measures.suppression import row_limit
 from moanon.proofs import cut_table
 from moanon.proofs.cut_table import ProofTable
-from moanon.proofs.proof import Experience, Proof
+from moanon.proofs.proof import Proof, no_experience
 from tests import naive
 from tests.search.people import people
 from tests.strategies import few, instances
@@ -55,10 +55,10 @@ def optima(instance: Instance, limit: int) -> dict[int, Fraction]:
 
 def proof_for(table: ProofTable, k: int, limit: int) -> Proof:
     """A proof that begins with nothing but the whole table as one group."""
-    return Proof(table, k, limit, table.whole, Experience.none(table.bits))
+    return Proof(table, k, limit, table.whole, no_experience(table.bits))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(instances(most_rows=30, sensitive=0), st.sampled_from(ETAS), st.integers(1, 12))
 def test_bounds_are_never_above_the_truth_and_equal_to_it_at_the_end(instance, eta, k):
     assume(instance.layout.count() <= 300 and k <= instance.cells.rows)
@@ -131,9 +131,8 @@ def test_a_proof_that_is_saved_and_restored_goes_the_same_way(k):
     saved = proof_for(table, k, 5)
     for _ in range(3):
         saved.advance()
-    gains, tried = saved.experience.gains.copy(), saved.experience.tried.copy()
     resumed = proof_for(table, k, 5)
-    resumed.experience = Experience(gains, tried)
+    resumed.experience = saved.experience.copy()
     resumed.restore({name: array.copy() for name, array in saved.state().items()})
     while not resumed.is_closed:
         resumed.advance()

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moanon.cli.application import DONE, NO, app, flag, given
+from moanon.cli.application import DONE, NO, app, flag, given, note, on_one_line, print_json, show
 from moanon.cli.options import ResultsArgument, named_number, share
-from moanon.cli.printing import note, on_one_line, print_json, show
 
 if TYPE_CHECKING:
     from moanon.front import Answer, Choice, Front, Limit, Question

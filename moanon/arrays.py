@@ -26,18 +26,6 @@ State = dict[str, Values]  #: what is saved: no objects, so nothing has to be pi
 _LONGEST_NAME = 200
 
 
-def prefixed(prefix: str, state: State) -> State:
-    """A state whose names begin with a prefix, to be saved beside others."""
-    return {f"{prefix}{name}": array for name, array in state.items()}
-
-
-def part_of(state: State, prefix: str) -> State:
-    """What was saved with a prefix, without it."""
-    return {
-        name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)
-    }
-
-
 class Outlined:
     """A dataclass whose `repr` is one line that says how much it holds, and no value of a table.
 

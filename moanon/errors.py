@@ -16,7 +16,7 @@ class MoanonError(Exception):
 
 
 class ConfigError(MoanonError):
-    """A configuration says something impossible, unknown or contradictory."""
+    """A configuration, a hierarchy or a question says something impossible or contradictory."""
 
 
 class DataError(MoanonError):
@@ -31,20 +31,12 @@ class EncodingError(DataError):
         self.fault = fault
 
 
-class HierarchyError(MoanonError):
-    """A hierarchy file does not describe one tree with distinct leaves."""
-
-
 class GenomeError(MoanonError):
     """A bit string is not a valid generalization of the table."""
 
 
 class SearchError(MoanonError):
     """A search cannot start or continue."""
-
-
-class QuestionError(MoanonError):
-    """A question about a table is contradictory, or asks for something that cannot be."""
 
 
 class InfeasibleError(MoanonError):

@@ -323,27 +323,18 @@ def _combine(domains: tuple[Domain, ...]) -> Iterator[Bits]:
 
 @dataclass(frozen=True, repr=False)
 class Instance(Outlined):
-    """One table ready to be generalized: its rows, the layout of its genomes, its cells.
-
-    Attributes
-    ----------
-    distances : mapping of str to Domain
-        Sensitive columns whose values are not all equally far apart.
-    weights : mapping of str to float
-        What a quasi-identifier counts in weighted losses; 1 where none is given.
-    label : SensitiveCounts or None
-        The column of class labels, for measures of what can be learnt from a release.
-    subpopulation_spec : SubpopulationSpec or None
-        Which populations a release should still say something about; None where nobody asks.
-    """
+    """One table ready to be generalized: its rows, the layout of its genomes, its cells."""
 
     table: Table
     layout: Layout
     cells: Cells
+    # of sensitive values not all equally far apart
     distances: Mapping[str, Domain] = field(default_factory=dict)
+    # of quasi-identifiers in weighted losses; else 1
     weights: Mapping[str, float] = field(default_factory=dict)
+    # class labels, for measures of what can be learnt from a release
     label: SensitiveCounts | None = None
-    subpopulation_spec: SubpopulationSpec | None = None
+    subpopulation_spec: SubpopulationSpec | None = None  # populations a release should speak of
 
     @cached_property
     def populations(self) -> Subpopulations:

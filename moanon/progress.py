@@ -35,32 +35,17 @@ _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, after a generation.
-
-    Attributes
-    ----------
-    seconds : float
-        Time on the clock, over all resumptions.
-    solutions : int
-        Undominated ones found so far.
-    hypervolume : float or None
-        As last taken; None where there is none for these objectives.
-    done : float or None
-        Share of the nearest limit; None where only a stall ends it.
-    eta : float or None
-        Limit of suppression that is searched for; None where there is only one.
-    stage : str
-        What is being done: ``searching``, or a step after the search, of which `done` is the share.
-    """
+    """How far a run is, after a generation."""
 
     generation: int
     evaluations: int
-    seconds: float
-    solutions: int
-    hypervolume: float | None
+    seconds: float  # on the clock, over all resumptions
+    solutions: int  # undominated ones found so far
+    hypervolume: float | None  # as last taken; None where there is none for these objectives
+    # share of the nearest limit, or of the `stage`; None where only a stall ends it
     done: float | None
-    eta: float | None = None
-    stage: str = "searching"
+    eta: float | None = None  # limit of suppression that is searched for, if there are several
+    stage: str = "searching"  # or a step after the search
 
     @property
     def seconds_left(self) -> float | None:

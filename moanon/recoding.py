@@ -41,21 +41,12 @@ Labels = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GlobalRecodings(Outlined):
-    """Genomes, each with the thresholds that decide which groups it suppresses.
+    """Genomes, each with the thresholds that decide which groups it suppresses."""
 
-    Attributes
-    ----------
-    genomes : array (solutions, bits)
-    thresholds : array (solutions, 2)
-        Smallest size and smallest diversity (or class of what the rule goes by) of the groups that
-        are kept.
-    suppression : Suppression
-        The rule that the thresholds come from; constraints are its own.
-    """
-
-    genomes: Bits
+    genomes: Bits  # (solutions, bits)
+    # (solutions, 2): least size and diversity (or class of what the rule goes by) kept
     thresholds: Ints
-    suppression: Suppression
+    suppression: Suppression  # the rule that the thresholds come from; constraints are its own
 
     @classmethod
     def of_entries(
@@ -132,22 +123,14 @@ class LocalRecodings(Outlined):
     The boxes are what releases show. Which one a cell is in is sealed, solution by solution (see
     `moanon.sealing`): with the table at hand it can be read, and its file does not reveal the
     table. On another table a cell goes into the box that loses least of those that hold it.
-
-    Attributes
-    ----------
-    digest : str
-        Of the table; with the key under which it was kept, if it was.
-    sealed : tuple of bytes
-        For each solution the box of each cell, counted from 1; 0 where it is suppressed.
-    starts, stops : tuple of arrays (columns, boxes)
-        Its boxes: base values ``start .. stop - 1``. In their own order, which says nothing of the
-        cells in them.
     """
 
-    digest: str
+    digest: str  # of the table; with the key under which it was kept, if it was
+    # for each solution the box of each cell, counted from 1; 0 where it is suppressed
     sealed: tuple[bytes, ...]
+    # (columns, boxes) of each; in an order that says nothing of the cells in them
     starts: tuple[Ints, ...]
-    stops: tuple[Ints, ...]
+    stops: tuple[Ints, ...]  # behind the last base value of each box
     key: str | None = None
 
     @classmethod

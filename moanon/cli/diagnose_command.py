@@ -23,7 +23,7 @@ from moanon.cli.application import (
     show,
 )
 from moanon.cli.options import CsvDelimiterOption, number_in
-from moanon.errors import OutputError, QuestionError
+from moanon.errors import ConfigError, OutputError
 
 if TYPE_CHECKING:
     from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel
@@ -79,14 +79,14 @@ class _Asked:
         levels: dict[Letter, float | None] = {"k": self.k, "l": self.ell, "t": self.t}
         named = [name for name, level in levels.items() if level is not None]
         if len(named) > 1:
-            raise QuestionError(
+            raise ConfigError(
                 f"one of k, l and t can be asked about at a time. Got {' and '.join(named)}"
             )
         letter, rule = choose_rule(named[0] if named else None, self.rule)
         if self.c is not None and rule != "recursive":
-            raise QuestionError("--c goes with --rule recursive only")
+            raise ConfigError("--c goes with --rule recursive only")
         if (self.hierarchy is not None) != (rule == "tree"):
-            raise QuestionError("--rule tree and --hierarchy go together")
+            raise ConfigError("--rule tree and --hierarchy go together")
         tree = None
         if self.hierarchy is not None:
             embedded = self.hierarchy in datasets.hierarchy_names()
@@ -101,7 +101,7 @@ class _Asked:
             return "ask" if self.delta else None
         share = number_in(self.delta)
         if share is None:
-            raise QuestionError(
+            raise ConfigError(
                 f"delta must be a share in [0, 1), or the word ask. Got {self.delta!r}"
             )
         return share
@@ -109,7 +109,7 @@ class _Asked:
     def form(self) -> Form | None:
         """How the level is meant."""
         if self.at_least and self.at_most:
-            raise QuestionError("--at-least and --at-most contradict each other")
+            raise ConfigError("--at-least and --at-most contradict each other")
         return "at least" if self.at_least else "at most" if self.at_most else None
 
 
@@ -127,7 +127,7 @@ class _Files:
     def check(self, subset: tuple[str, ...] | None) -> None:
         """Refuse what could not be written, before anything is read."""
         if self.list_rows is not None and subset is None:
-            raise QuestionError(
+            raise ConfigError(
                 "--list-rows needs --subset: rows are in the way on one set of columns"
             )
         if self.plot is None:
@@ -257,7 +257,7 @@ def _names(option: str, texts: Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     names = [name for row in csv.reader(texts, skipinitialspace=True) for name in row]
     if not names or not all(names):
-        raise QuestionError(f"{option} holds an empty name. Got {', '.join(texts)!r}")
+        raise ConfigError(f"{option} holds an empty name. Got {', '.join(texts)!r}")
     return tuple(names)
 
 
@@ -269,14 +269,14 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
     assert isinstance(answer, SubsetAnswer)
     assert asked.subset is not None
     if asked.level is None and asked.delta is None:
-        raise QuestionError("--list-rows needs a level to be reached, or --delta")
+        raise ConfigError("--list-rows needs a level to be reached, or --delta")
     if asked.asks_delta and not asked.is_protective:
         form = asked.form.replace(" ", "-")
-        raise QuestionError(
+        raise ConfigError(
             f"--list-rows lists rows that go; with --{form} and --delta ask the answer is how many "
             "can, whichever they are"
         )
-    rows, levels = diagnosis.levels_in_the_way(asked.subset, answer.listed_level, asked.model)
+    rows, levels = diagnosis.rows_in_the_way(asked.subset, answer.listed_level, asked.model)
     with place.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         measure = asked.model.measure

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from moanon.cli.application import app, argument, show, show_markdown
-from moanon.errors import QuestionError
+from moanon.errors import ConfigError
 from moanon.wording import Grid
 
 #: One Markdown file for each topic; the list of them, with one line each, is the README there.
@@ -35,7 +35,7 @@ def guide(
         return
     chosen = topic.lower()
     if chosen not in topics:
-        raise QuestionError(_unknown(topic, list(topics)))
+        raise ConfigError(_unknown(topic, list(topics)))
     show_markdown(_read(chosen))
 
 

@@ -53,8 +53,7 @@ def plot(
     if len(results) > 1:
         _plot_together(results, out, formats, force=force, quiet=quiet)
         return
-    from moanon.experiment.finished import find_runs, read_run
-    from moanon.experiment.showing import draw_plots
+    from moanon.experiment.finished import draw_plots, find_runs, read_run
 
     (folder,) = results
     finished, _ = find_runs(folder)
@@ -108,8 +107,7 @@ def report(
     results folder itself is replaced; a file named with --out only with --force. Of several
     results of one table it also compares what each of them costs for a k that is chosen there.
     """
-    from moanon.experiment.finished import find_runs, read_run
-    from moanon.experiment.showing import write_page
+    from moanon.experiment.finished import find_runs, read_run, write_page
 
     if len(results) > 1:
         _report_together(results, out, force=force)

@@ -155,7 +155,7 @@ def _came_of(experiment: Experiment, result: Result) -> Iterator[str]:
         f"{experiment.config.name}: {result.evaluations:,} evaluations "
         + (f"({outcome.polished:,} to polish the front) " if outcome.polished else "")
         + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
-        + f" by {experiment.algorithm}; {'the last one ' if several else ''}stopped because "
+        + f" by {experiment.runner.algorithm}; {'the last one ' if several else ''}stopped because "
         + outcome.why
     )
     if outcome.convergence is not None:
@@ -191,7 +191,9 @@ def _proven(fronts: Mapping[float, Front]) -> str:
 def _note_poverty(experiment: Experiment, fronts: Mapping[float, Front]) -> None:
     """Say what helps where NSGA-II has found nothing that hides everybody."""
     found = fronts.values()
-    if experiment.algorithm != "nsga2" or any(front.measures["k"].max() > 1 for front in found):
+    if experiment.runner.algorithm != "nsga2" or any(
+        front.measures["k"].max() > 1 for front in found
+    ):
         return
     if all(len(front) == 1 for front in found):
         note(_ONLY_SINGLE.format(found="a single solution, with k = 1"))
@@ -250,7 +252,7 @@ def _run_repeatedly(config: Config, times: int, options: _Options) -> int:
     runs: dict[int, Mapping[float, FinishedRun]] = {}
     for one in seeds:
         experiment = _prepare(one, options)
-        check_random(experiment.algorithm)
+        check_random(experiment.runner.algorithm)
         if experiment.finished:
             runs[one.search.seed] = experiment.known_runs
             continue

@@ -28,7 +28,7 @@ from moanon.atomic import checked_path
 from moanon.data import treefile
 from moanon.data.strict_yaml import YamlNode, parse
 from moanon.data.treefile import MAX_LEVELS, RawNode
-from moanon.errors import HierarchyError
+from moanon.errors import ConfigError
 
 #: What a fully generalized cell shows; no leaf or inner node may be called so.
 SUPPRESSED = "*"
@@ -99,25 +99,25 @@ class Hierarchy(Outlined):
     @classmethod
     def read(cls, path: str | Path) -> Hierarchy:
         """Read a hierarchy file: ``.yaml``/``.yml`` is a nested mapping, ``.csv`` an ARX file."""
-        path = checked_path(path, HierarchyError)
+        path = checked_path(path, ConfigError)
         if not path.is_file():
-            raise HierarchyError(f"hierarchy file {path} does not exist or is not a file")
+            raise ConfigError(f"hierarchy file {path} does not exist or is not a file")
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise HierarchyError(
+            raise ConfigError(
                 f"hierarchy file {path} has {path.stat().st_size} bytes; at most "
                 f"{MAX_FILE_BYTES} are read"
             )
         suffix = path.suffix.lower()
         if suffix not in {".yaml", ".yml", ".csv"}:
-            raise HierarchyError(
+            raise ConfigError(
                 f"hierarchy file {path} must end in .yaml, .yml or .csv (ARX). Got {suffix!r}"
             )
         try:
             text = path.read_bytes().decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise HierarchyError(f"hierarchy file {path} is not UTF-8: {error.reason}") from None
+            raise ConfigError(f"hierarchy file {path} is not UTF-8: {error.reason}") from None
         except OSError as error:
-            raise HierarchyError(f"hierarchy file {path} cannot be read: {error}") from None
+            raise ConfigError(f"hierarchy file {path} cannot be read: {error}") from None
         if suffix == ".csv":
             return cls.from_arx(text, where=str(path))
         return cls.from_yaml(text, where=str(path))
@@ -196,7 +196,7 @@ class Hierarchy(Outlined):
             stops.append(leaves)
             to_do += [(child, here) for child in reversed(below)]
         if leaves > MAX_LEAVES:
-            raise HierarchyError(
+            raise ConfigError(
                 f"{where}: the tree has {leaves} leaves; at most {MAX_LEAVES} are possible"
             )
         for here in range(len(chains) - 1, 0, -1):  # a node ends where its last child ends
@@ -387,7 +387,7 @@ class Hierarchy(Outlined):
         the new leaf.
         """
         if name in self.all_names:
-            raise HierarchyError(f"a hierarchy has a node called {name!r} already")
+            raise ConfigError(f"a hierarchy has a node called {name!r} already")
         rows, shown, root = self.level_rows(), self.level_labels, (self.above[0] or self.names)[:1]
         if not self.above[0] and not self.children[0]:
             root = (SUPPRESSED,)
@@ -455,14 +455,14 @@ class Hierarchy(Outlined):
 def _yaml_root(text: str, where: str) -> RawNode:
     """Read a nested mapping; all scalars are text, so that ``No`` or ``01`` are called that."""
     try:
-        tree = parse(text, where, HierarchyError, _REFUSALS, MAX_LEVELS)
+        tree = parse(text, where, ConfigError, _REFUSALS, MAX_LEVELS)
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-        raise HierarchyError(f"{where} is not valid YAML: {reason}") from None
+        raise ConfigError(f"{where} is not valid YAML: {reason}") from None
     if tree is None:
-        raise HierarchyError(f"{where} is empty; a hierarchy needs at least one leaf")
+        raise ConfigError(f"{where} is empty; a hierarchy needs at least one leaf")
     if not isinstance(tree.content, dict) or len(tree.content) != 1:
-        raise HierarchyError(f"{where} must be a mapping with exactly one root, e.g. 'Any: [a, b]'")
+        raise ConfigError(f"{where} must be a mapping with exactly one root, e.g. 'Any: [a, b]'")
     roots: list[RawNode] = []
     to_do = [(roots, tree)]
     while to_do:
@@ -480,7 +480,7 @@ def _named_nodes(written: YamlNode, where: str) -> Iterator[tuple[str, YamlNode 
         yield from written.content.items()
     elif isinstance(written.content, str):
         if not written.plain or written.content not in _NOTHING:
-            raise HierarchyError(
+            raise ConfigError(
                 f"{where}, line {written.line}: below a node there must be a mapping, a list or "
                 f"nothing. Got {written.content!r}"
             )
@@ -491,7 +491,7 @@ def _named_nodes(written: YamlNode, where: str) -> Iterator[tuple[str, YamlNode 
             elif isinstance(item.content, dict):  # its nodes are items of the list
                 yield from item.content.items()
             else:
-                raise HierarchyError(f"{where}, line {item.line}: a list of leaves holds a list")
+                raise ConfigError(f"{where}, line {item.line}: a list of leaves holds a list")
 
 
 def _check_names(
@@ -506,13 +506,13 @@ def _check_names(
         for place, name in enumerate(chain):
             is_leaf = place == len(chain) - 1 and stops[node] - starts[node] == 1
             if name == "":
-                raise HierarchyError(f"{where}: a node has an empty name")
+                raise ConfigError(f"{where}: a node has an empty name")
             if "\0" in name:
-                raise HierarchyError(
+                raise ConfigError(
                     f"{where}: a node's name must not hold a NUL character. Got {name!r}"
                 )
             if name == SUPPRESSED and (node or place or is_leaf):
-                raise HierarchyError(
+                raise ConfigError(
                     f"{where}: only a root with leaves below may be called {SUPPRESSED!r}; it "
                     "stands for any value"
                 )
@@ -523,15 +523,15 @@ def _check_names(
 
 def _named_twice(
     name: str, first: tuple[int, bool], second: tuple[int, bool], where: str
-) -> HierarchyError:
+) -> ConfigError:
     """Say what two places of one name have to do with each other; each is a node, and if a leaf."""
     if first[0] == second[0]:
-        return HierarchyError(
+        return ConfigError(
             f"{where}: {name!r} comes back below itself, so the hierarchy has a cycle"
         )
     if first[1] and second[1]:
-        return HierarchyError(f"{where}: leaf {name!r} appears twice")
-    return HierarchyError(
+        return ConfigError(f"{where}: leaf {name!r} appears twice")
+    return ConfigError(
         f"{where}: {name!r} names two different sets of values; a released label must name one, so "
         "rename one of them"
     )

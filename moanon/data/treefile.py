@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import yaml
 
 from moanon.data.strict_yaml import dump_nodes
-from moanon.errors import HierarchyError
+from moanon.errors import ConfigError
 
 #: Deeper trees are refused: each level is a full-domain generalization of its own, so that a
 #: mistake in a file would otherwise cost levels times leaves.
@@ -64,14 +64,14 @@ def _nested_children(
     children: Mapping[str, object] | Sequence[object], where: str, level: int
 ) -> list[RawNode]:
     if level > MAX_LEVELS:  # also where a list contains itself
-        raise HierarchyError(f"{where}: the tree is deeper than {MAX_LEVELS} levels")
+        raise ConfigError(f"{where}: the tree is deeper than {MAX_LEVELS} levels")
     below: list[RawNode] = []
     items = children.items() if isinstance(children, Mapping) else ((c, None) for c in children)
     for name, value in items:
         if isinstance(name, Mapping):
             below.extend(_nested_children(name, where, level))
         elif not isinstance(name, str):
-            raise HierarchyError(f"{where}: a node's name must be text. Got {name!r}")
+            raise ConfigError(f"{where}: a node's name must be text. Got {name!r}")
         elif value is None:
             below.append((name, []))
         elif isinstance(value, Mapping) or (
@@ -79,7 +79,7 @@ def _nested_children(
         ):
             below.append((name, _nested_children(value, where, level + 1)))
         else:
-            raise HierarchyError(f"{where}: below {name!r} must be a mapping, a list or nothing")
+            raise ConfigError(f"{where}: below {name!r} must be a mapping, a list or nothing")
     return below
 
 
@@ -93,20 +93,20 @@ def arx_rows(text: str, where: str) -> list[list[str]]:
         stream = io.StringIO(text, newline="")
         rows = list(csv.reader(stream, delimiter=_delimiter(text), strict=True))
     except csv.Error as error:
-        raise HierarchyError(f"{where} is not a valid CSV file: {error}") from None
+        raise ConfigError(f"{where} is not a valid CSV file: {error}") from None
     while rows and not any(rows[-1]):
         rows.pop()
     if not rows:
-        raise HierarchyError(f"{where} is empty; a hierarchy needs at least one leaf")
+        raise ConfigError(f"{where} is empty; a hierarchy needs at least one leaf")
     depth = len(rows[0])
     for number, row in enumerate(rows, start=1):
         if len(row) != depth:
-            raise HierarchyError(
+            raise ConfigError(
                 f"{where}, line {number}: a ragged hierarchy: {len(row)} levels here, {depth} in "
                 "line 1"
             )
     if depth > MAX_LEVELS:
-        raise HierarchyError(f"{where}: the tree is deeper than {MAX_LEVELS} levels. Got {depth}")
+        raise ConfigError(f"{where}: the tree is deeper than {MAX_LEVELS} levels. Got {depth}")
     return rows
 
 
@@ -125,7 +125,7 @@ def arx_root(rows: Sequence[Sequence[str]], where: str) -> RawNode:
     """
     tops = sorted({row[-1] for row in rows})
     if len(tops) > 1:
-        raise HierarchyError(
+        raise ConfigError(
             f"{where}: the last column must hold one root for all leaves. Got "
             f"{', '.join(map(repr, tops[:3]))}"
         )
@@ -141,7 +141,7 @@ def arx_root(rows: Sequence[Sequence[str]], where: str) -> RawNode:
         if leaf in above and leaf != above[0]:
             raise _cycle(row, line)
         if leaf in leaves:
-            raise HierarchyError(f"{line}: leaf {leaf!r} appears twice")
+            raise ConfigError(f"{line}: leaf {leaf!r} appears twice")
         leaves.add(leaf)
         parents[above][1].append((leaf, []))
     return root
@@ -165,15 +165,15 @@ def _arx_parent(root: RawNode, above: tuple[str, ...], known: _Known, line: str)
             known[level, label] = child, parent
         node, earlier = known[level, label]
         if earlier != parent:
-            raise HierarchyError(
+            raise ConfigError(
                 f"{line}: {label!r} lies under {parent!r} here and under {earlier!r} above; a "
                 "node has one parent"
             )
     return node
 
 
-def _cycle(labels: Sequence[str], line: str) -> HierarchyError:
-    return HierarchyError(
+def _cycle(labels: Sequence[str], line: str) -> ConfigError:
+    return ConfigError(
         f"{line}: a label comes back above itself ({';'.join(labels)}), so the hierarchy has a "
         "cycle"
     )

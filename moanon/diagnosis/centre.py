@@ -37,7 +37,7 @@ from moanon.diagnosis.questions import (
     rule_measures,
 )
 from moanon.engines import Source, open_source
-from moanon.errors import DataError, QuestionError
+from moanon.errors import ConfigError, DataError
 from moanon.measures.suppression import row_limit
 
 if TYPE_CHECKING:
@@ -188,14 +188,14 @@ class Diagnosis(Outlined):
             chosen = tuple(column for column in chosen if column not in hidden)
         for column in hidden:
             if column in chosen:
-                raise QuestionError(
+                raise ConfigError(
                     f"column {column!r} is sensitive and cannot be one of the columns that people "
                     "are recognized by"
                 )
         if not chosen:
-            raise QuestionError(f"{name} has no column left to examine")
+            raise ConfigError(f"{name} has no column left to examine")
         if len(chosen) > MAX_COLUMNS:
-            raise QuestionError(
+            raise ConfigError(
                 f"at most {MAX_COLUMNS} columns can be examined together. Got {len(chosen)} of "
                 f"{name}; name those that others may know"
             )
@@ -248,7 +248,7 @@ class Diagnosis(Outlined):
 
         Raises
         ------
-        QuestionError
+        ConfigError
             If what is given is impossible or contradictory.
         """
         chosen = None if subset is None else self._checked_subset(subset)
@@ -279,16 +279,16 @@ class Diagnosis(Outlined):
 
     def _checked_subset(self, subset: Iterable[str]) -> tuple[str, ...]:
         if isinstance(subset, str):
-            raise QuestionError(f"subset must be a list of columns. Got the text {subset!r}")
+            raise ConfigError(f"subset must be a list of columns. Got the text {subset!r}")
         chosen = tuple(subset)
         if not chosen:
-            raise QuestionError("subset must name at least one column")
+            raise ConfigError("subset must name at least one column")
         _refuse_twice("subset", chosen)
         for name in chosen:
             if name in self.sensitive:
-                raise QuestionError(f"column {name!r} is sensitive and cannot be in the subset")
+                raise ConfigError(f"column {name!r} is sensitive and cannot be in the subset")
             if name not in self.columns:
-                raise QuestionError(
+                raise ConfigError(
                     f"subset names {name!r}, which is not among the columns examined of "
                     f"{self.source}{did_you_mean(name, self.columns)}"
                 )
@@ -312,14 +312,11 @@ class Diagnosis(Outlined):
 
     def rows_in_the_way(
         self, subset: Iterable[str], level: float, model: PrivacyModel = ANONYMITY
-    ) -> Ints:
-        """Rows, counted from 0, that must be suppressed for a level; none for l = 0."""
-        return self.levels_in_the_way(subset, level, model)[0]
-
-    def levels_in_the_way(
-        self, subset: Iterable[str], level: float, model: PrivacyModel = ANONYMITY
     ) -> tuple[Ints, Levels]:
-        """The same rows, with the levels of their groups."""
+        """Rows, counted from 0, that must be suppressed for a level, and their groups' levels.
+
+        There are none for l = 0.
+        """
         if level != 0 or model.measure == "t":  # a group can have l = 0, so an answer can be 0
             level = model.check_level(level)
         return self._levels_below(subset, min(level, self.rows + 1) * model.sign, model)
@@ -369,7 +366,7 @@ class Diagnosis(Outlined):
                 letter, _ = choose_rule(None, rule)
                 try:
                     level = self.curve(chosen, PrivacyModel(letter, rule, c)).level
-                except QuestionError:  # no order among the values
+                except ConfigError:  # no order among the values
                     continue
                 levels[f"{letter}_{rule}"] = level
         return levels
@@ -383,27 +380,27 @@ def _alone(curve: Curve) -> int:
 def _refuse_twice(what: str, names: Sequence[str]) -> None:
     for at, name in enumerate(names):
         if name in names[:at]:
-            raise QuestionError(f"{what} names {name!r} twice")
+            raise ConfigError(f"{what} names {name!r} twice")
 
 
 def _checked_share(delta: float) -> float:
     if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 <= delta < 1:
-        raise QuestionError(f"delta must be in [0, 1). Got {delta}")
+        raise ConfigError(f"delta must be in [0, 1). Got {delta}")
     return float(delta)
 
 
 def _check_form(form: Form | None, level: float | None, model: PrivacyModel) -> None:
     if form not in (None, "at least", "at most"):
-        raise QuestionError(f"form must be 'at least' or 'at most'. Got {form!r}")
+        raise ConfigError(f"form must be 'at least' or 'at most'. Got {form!r}")
     if form is not None and level is None:
-        raise QuestionError(f"{form} needs a level to go with: give {model.measure}")
+        raise ConfigError(f"{form} needs a level to go with: give {model.measure}")
 
 
 def _check_largest(largest: int | None, subset: tuple[str, ...] | None) -> None:
     if largest is not None and largest < 1:
-        raise QuestionError(f"the largest size of sets must be at least 1. Got {largest}")
+        raise ConfigError(f"the largest size of sets must be at least 1. Got {largest}")
     if largest is not None and subset is not None:
-        raise QuestionError("the largest size of sets has no place where the subset is given")
+        raise ConfigError("the largest size of sets has no place where the subset is given")
 
 
 # -- reading, and what must be said about what was read --------------------------------------------
@@ -437,7 +434,7 @@ def _named_though_sensitive(
     """Refuse a column that the configuration calls sensitive; note it where others were named."""
     named = [name for name in own if name in columns and name not in sensitive]
     if named and not sensitive:
-        raise QuestionError(
+        raise ConfigError(
             f"column {named[0]!r} is sensitive in {file} and cannot be one of the columns that "
             "people are recognized by; leave it out of the columns, or say with sensitive=… "
             "which one is"

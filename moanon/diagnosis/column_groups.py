@@ -23,7 +23,7 @@ from moanon.data.rows import RowStore, own_codes, row_keys
 from moanon.data.steps import Scale
 from moanon.diagnosis.diagnosis_answers import Curve, Levels
 from moanon.diagnosis.questions import PrivacyModel
-from moanon.errors import DataError, QuestionError
+from moanon.errors import ConfigError, DataError
 from moanon.kernels import refinement
 from moanon.kernels.histograms import (
     EQUAL,
@@ -268,11 +268,9 @@ class _Rater:
 
     def __init__(self, table: DistinctRows, model: PrivacyModel) -> None:
         if not table.sensitive:
-            raise QuestionError(
-                f"{model.symbol} needs a sensitive column: name one, or ask about k"
-            )
+            raise ConfigError(f"{model.symbol} needs a sensitive column: name one, or ask about k")
         self._model, self._c = model, model.c_fraction
-        self._need = np.array([name == model.kernel_model for name in MODELS])
+        self._need = np.array([name == model.registered.models[0] for name in MODELS])
         self._columns = [_list_values(column, table, model) for column in table.sensitive]
         self._goodness = np.zeros((len(MODELS), len(table.counts)))
 
@@ -333,7 +331,7 @@ def _lay_out(
 ) -> tuple[HistogramColumn, Ints]:
     """Give the values of a column their places by the model's distance; see `HistogramColumn`."""
     if model.rule in ("ordered", "tree") and column.missing:
-        raise QuestionError(
+        raise ConfigError(
             f"the {model.rule} distance has no place for the {column.missing} missing values of "
             f"column {column.name!r}; complete them, or take the rule equal"
         )
@@ -353,7 +351,7 @@ def _ranks(column: Profile) -> Ints:
     try:
         scale = Scale.choose(column.values, column.name, None, None, ())
     except DataError:
-        raise QuestionError(
+        raise ConfigError(
             f"the ordered distance needs numbers or dates (YYYY-MM-DD), and column {column.name!r} "
             "holds other texts; take the rule equal, or tree with a hierarchy"
         ) from None
@@ -366,7 +364,7 @@ def _leaves(column: Profile, tree: Hierarchy) -> Ints:
     """Leaf of each value."""
     for value in column.values:
         if value not in tree.leaf_index:
-            raise QuestionError(
+            raise ConfigError(
                 f"the hierarchy has no leaf for the value {value!r} of column {column.name!r}"
             )
     return np.array([tree.leaf_index[value] for value in column.values], dtype=np.int64)

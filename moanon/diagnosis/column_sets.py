@@ -27,7 +27,7 @@ from moanon.diagnosis.diagnosis_answers import (
     SetsAnswer,
 )
 from moanon.diagnosis.questions import DiagnosisQuestion
-from moanon.errors import QuestionError
+from moanon.errors import ConfigError
 
 #: Answers that hold something for every set have room for so many: all sets of 20 columns.
 MAX_LISTED = (1 << 20) - 1
@@ -173,7 +173,7 @@ def _as_array(levels: Sequence[float], *, whole: bool) -> Levels:
 def _refuse_too_many(columns: int, largest: int) -> None:
     sets = _count_sets(columns, largest)
     if sets > MAX_LISTED:
-        raise QuestionError(
+        raise ConfigError(
             f"{columns} columns have {sets:,} sets, and at most {MAX_LISTED:,} can be gone "
             "through; name fewer columns, or ask about smaller sets"
         )
@@ -222,7 +222,7 @@ def _walk(
             curve = add(level, bit, highest, last=last)
             grouped += 1
             if grouped > MAX_GROUPED:
-                raise QuestionError(
+                raise ConfigError(
                     f"more than {MAX_GROUPED:,} sets of the {columns} columns would have to be "
                     "grouped; name fewer columns, or ask about smaller sets"
                 )

@@ -24,7 +24,7 @@ import numpy as np
 from moanon.arrays import Floats
 from moanon.data.column import did_you_mean
 from moanon.data.hierarchy import Hierarchy
-from moanon.errors import QuestionError, got
+from moanon.errors import ConfigError, got
 from moanon.kernels.histograms import Distance
 from moanon.measures import MEASURES, Measure
 from moanon.measures.measure import is_number
@@ -73,12 +73,10 @@ def choose_rule(letter: Letter | None, rule: str | None) -> tuple[Letter, str]:
     rules = rule_measures()
     if rule not in rules:
         hint = did_you_mean(rule, rules)
-        raise QuestionError(f"rule must be one of {', '.join(rules)}. Got {rule!r}{hint}")
+        raise ConfigError(f"rule must be one of {', '.join(rules)}. Got {rule!r}{hint}")
     owner: Letter = "l" if rules[rule].name.startswith("l") else "t"
     if letter not in (None, owner):
-        raise QuestionError(
-            f"the rule {rule} is one of {owner}, and the question is about {letter}"
-        )
+        raise ConfigError(f"the rule {rule} is one of {owner}, and the question is about {letter}")
     return owner, rule
 
 
@@ -123,17 +121,17 @@ class PrivacyModel:
         """Refuse what means nothing, before it is taken for something else."""
         if self.measure == "k":
             if self.rule:
-                raise QuestionError(f"k has no rules. Got {self.rule!r}")
+                raise ConfigError(f"k has no rules. Got {self.rule!r}")
             return
         known = [rule for rule, m in rule_measures().items() if m.name[0] == self.measure]
         if not known:
-            raise QuestionError(f"measure must be one of k, l, t. Got {self.measure!r}")
+            raise ConfigError(f"measure must be one of k, l, t. Got {self.measure!r}")
         if self.rule not in known:
-            raise QuestionError(
+            raise ConfigError(
                 f"the rule of {self.measure} must be one of {', '.join(known)}. Got {self.rule!r}"
             )
         if (self.rule == "tree") != (self.hierarchy is not None):
-            raise QuestionError("the rule tree, and no other, needs a hierarchy")
+            raise ConfigError("the rule tree, and no other, needs a hierarchy")
         self.c_fraction  # noqa: B018 (checked here)
 
     @cached_property
@@ -150,11 +148,6 @@ class PrivacyModel:
     def is_whole(self) -> bool:
         """Whether levels are whole numbers."""
         return self.registered.range.whole
-
-    @property
-    def kernel_model(self) -> str:
-        """Name in `moanon.kernels.models.MODELS`; k has none, it is the size."""
-        return self.registered.models[0]
 
     @property
     def symbol(self) -> str:
@@ -174,7 +167,7 @@ class PrivacyModel:
         except (ValueError, OverflowError):  # not a number, infinite
             exact = Fraction(0)
         if not (0 < exact <= 1000 and _C_DIGITS % exact.denominator == 0):
-            raise QuestionError(
+            raise ConfigError(
                 f"c must be a number above 0 and up to 1000, with at most six decimals. "
                 f"Got {self.c}"
             )
@@ -199,13 +192,13 @@ class PrivacyModel:
         """Return a level that can be asked for, or say what is wrong with it."""
         name = self.measure
         if not is_number(level, _MOST):
-            raise QuestionError(f"{name} must be a number, at most {_MOST:g}. Got {got(level)}")
+            raise ConfigError(f"{name} must be a number, at most {_MOST:g}. Got {got(level)}")
         if name == "t" and not 0 <= level <= 1:
-            raise QuestionError(f"t must be in [0, 1]. Got {level}")
+            raise ConfigError(f"t must be in [0, 1]. Got {level}")
         if name != "t" and level < 1:
-            raise QuestionError(f"{name} must be at least 1. Got {level}")
+            raise ConfigError(f"{name} must be at least 1. Got {level}")
         if self.is_whole and level != int(level):
-            raise QuestionError(f"{name} must be a whole number here. Got {level}")
+            raise ConfigError(f"{name} must be a whole number here. Got {level}")
         return int(level) if self.is_whole else float(level)
 
     def show(self, level: float) -> str:
@@ -275,19 +268,19 @@ def choose_question(
     if number is None:
         return next(number for number, needed in QUESTIONS.items() if needed == has)
     if number not in QUESTIONS:
-        raise QuestionError(f"question must be one of 1 to 12. Got {number}")
+        raise ConfigError(f"question must be one of 1 to 12. Got {number}")
     has_level, has_subset, known = QUESTIONS[number]
     for name, given, needed in ((measure, has[0], has_level), ("subset", has[1], has_subset)):
         if needed and not given:
-            raise QuestionError(f"question {number} needs {name}")
+            raise ConfigError(f"question {number} needs {name}")
         if given and not needed:
-            raise QuestionError(f"question {number} asks for {name}; leave it out")
+            raise ConfigError(f"question {number} asks for {name}; leave it out")
     if known == "given" and suppressing != "given":
-        raise QuestionError(f"question {number} needs delta, the share that may be suppressed")
+        raise ConfigError(f"question {number} needs delta, the share that may be suppressed")
     if known == "none" and suppressing != "none":
-        raise QuestionError(f"question {number} suppresses nothing; leave delta out")
+        raise ConfigError(f"question {number} suppresses nothing; leave delta out")
     if known == "asked" and suppressing == "given":
-        raise QuestionError(f"question {number} asks for delta; leave it out")
+        raise ConfigError(f"question {number} asks for delta; leave it out")
     return number
 
 

@@ -25,10 +25,11 @@ time works in a folder, behind a lock that the system takes back when the proces
 - ``baseline``: the same folder from a classical algorithm of `moanon.baselines`.
 - ``proving``: proofs of how far the fronts of a folder are from the optimum, in ``proof.npz``.
 - ``folder``: which run a folder holds, and the lock.
-- ``finished``: `FinishedRun`, a results folder that is read once, with its table, or written.
+- ``finished``: `FinishedRun`, a results folder that is read once, with its table, or written, with
+  its figures and its page.
 - ``anonymizations``: the resolver. What commands name (``RESULTS``, ``RESULTS#17``, a released file
   with its original) becomes an `Anonymization`.
-- ``showing``: figures, pages and tables of results, beside and over one another; the frontier.
+- ``showing``: results laid over one another; the privacy-utility frontier.
 - ``learning_run``: what `moanon learn` examines, and the folder of a study.
 """
 

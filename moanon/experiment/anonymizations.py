@@ -60,27 +60,16 @@ _Original = tuple[Instance | Table, tuple[str, ...]]
 class KnownColumns:
     """What is said about the columns of an original.
 
-    Attributes
-    ----------
-    config : Path or None
-        A configuration that says what the columns and their labels are.
-    hierarchies, quasi : sequence of str
-        Without one: ``COLUMN=FILE`` for quasi-identifiers, and their names. Default: those with a
-        hierarchy, else every column that the original and all released files have.
-    sensitive : sequence of str or None
-        Default: those of the configuration.
-    key : str or None
-        A column by which released rows are found.
-    delimiter : str or None
-        Of CSV files.
+    Without a configuration, quasi-identifiers are by default those with a hierarchy, else every
+    column that the original and all released files have.
     """
 
-    config: Path | None = None
-    hierarchies: Sequence[str] = ()
-    quasi: Sequence[str] = ()
-    sensitive: Sequence[str] | None = None
-    key: str | None = None
-    delimiter: str | None = None
+    config: Path | None = None  # says what the columns and their labels are
+    hierarchies: Sequence[str] = ()  # without one: ``COLUMN=FILE`` for quasi-identifiers
+    quasi: Sequence[str] = ()  # without one
+    sensitive: Sequence[str] | None = None  # by default those of the configuration
+    key: str | None = None  # a column by which released rows are found
+    delimiter: str | None = None  # of CSV files
 
     def __post_init__(self) -> None:
         """Refuse what can only be a slip: a column that is named twice, or not at all."""
@@ -105,24 +94,12 @@ class KnownColumns:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Resolved(Outlined):
-    """Anonymizations, and what they come from.
-
-    Attributes
-    ----------
-    anonymizations : tuple of Anonymization
-        In the order they were named; those of a folder in the order of its solutions.
-    runs : mapping of Path to FinishedRun
-        The results folders.
-    original : tuple of (Instance or Table, tuple of str), or None
-        The original of released files and the columns to protect, where it was read.
-    unfinished : tuple of Path
-        Folders that were left out.
-    """
+    """Anonymizations in the order they were named, and what they come from."""
 
     anonymizations: tuple[Anonymization, ...]
-    runs: Mapping[Path, FinishedRun]
-    original: _Original | None = None
-    unfinished: tuple[Path, ...] = ()
+    runs: Mapping[Path, FinishedRun]  # the results folders
+    original: _Original | None = None  # of released files, where it was read
+    unfinished: tuple[Path, ...] = ()  # folders that were left out
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -327,7 +304,9 @@ def read_anonymized(
     if origin is None:
         run = next(iter(found.runs.values()))
         assert run.config is not None
-        if set(known.sensitive or ()) <= _readable(run.config):
+        columns = run.config.columns.items()
+        readable = {name for name, column in columns if column.role != "identifying"}
+        if set(known.sensitive or ()) <= readable:
             known.refuse_domains()
             assert run.front.instance is not None
             origin = _of_instance(run.front.instance, known)
@@ -345,11 +324,6 @@ def _over(each: Anonymization, table: Table) -> Grouping:
     refuse_other_rows(table, grouping)
     # Its own domains: what its blocks are is not what blocks of the same numbers are elsewhere.
     return replace(grouping, instance=replace(grouping.instance, label=None).over(table))
-
-
-def _readable(config: Config) -> set[str]:
-    """The columns that the table of a run can be asked about."""
-    return {name for name, column in config.columns.items() if column.role != "identifying"}
 
 
 # -- the original of released files ----------------------------------------------------------------

@@ -27,7 +27,7 @@ from moanon.baselines.requirement import make_requirement
 from moanon.config import Config, check_reach
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment.experiment import make_record, plan
-from moanon.experiment.finished import changed, save_run
+from moanon.experiment.finished import changed, draw_plots, save_run, write_page
 from moanon.experiment.folder import (
     FolderLock,
     check_vacant,
@@ -37,7 +37,6 @@ from moanon.experiment.folder import (
     spare_inputs,
 )
 from moanon.experiment.runner import etas_of, objectives_of
-from moanon.experiment.showing import draw_plots, write_page
 from moanon.front import Front, shown
 from moanon.genome import Instance
 from moanon.measures import find_measure
@@ -55,22 +54,12 @@ KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 @dataclass(frozen=True)
 class _AskedK:
-    """What an algorithm did when it was asked for a k; the release may have a larger one.
-
-    Attributes
-    ----------
-    solution : int or None
-        Its number on the front; None where it breaks a constraint on the whole table.
-    checked : int or None
-        Nodes of the lattice whose groups were counted, where there is a lattice.
-    cpu_seconds : float
-        Processor time, without compiling.
-    """
+    """What an algorithm did when it was asked for a k; the release may have a larger one."""
 
     k: int
-    solution: int | None
-    checked: int | None
-    cpu_seconds: float
+    solution: int | None  # its number; None where it breaks a constraint on the whole table
+    checked: int | None  # nodes of the lattice whose groups were counted, if there is one
+    cpu_seconds: float  # without compiling
 
 
 @dataclass(frozen=True, repr=False)
@@ -216,8 +205,11 @@ def baseline_front(
     found = []
     for k in chosen:
         started = time.process_time()
-        release = baseline.run(instance, k, **settings)
-        found.append(_Release.of(k, release, time.process_time() - started, instance, rule))
+        made = baseline.run(instance, k, **settings)
+        seconds = round(time.process_time() - started, 3)
+        checked = made.checked if isinstance(made, FullDomain) else None
+        measures = measure_grouping(made.grouping(instance), rule)
+        found.append(_Release(_AskedK(k, None, checked, seconds), made, measures))
     return _measured(name, config, instance, rule, found, notes)
 
 
@@ -288,14 +280,6 @@ class _Release:
     made: Boxes | FullDomain
     measures: Mapping[str, float]
 
-    @classmethod
-    def of(
-        cls, k: int, made: Boxes | FullDomain, seconds: float, instance: Instance, rule: Suppression
-    ) -> _Release:
-        checked = made.checked if isinstance(made, FullDomain) else None
-        measures = measure_grouping(made.grouping(instance), rule)
-        return cls(_AskedK(k, None, checked, round(seconds, 3)), made, measures)
-
     def broken(self, bounds: Mapping[str, float]) -> list[str]:
         """Bounds on the whole table that it does not meet, in words."""
         words = []
@@ -328,7 +312,9 @@ def _measured(
     if len(kept) < len(found):
         left = ", ".join(str(k) for k, words in broken.items() if words)
         notes.append(f"left out, because they break constraints: the releases for k {left}")
-    objectives = _objectives(config)
+    # Of thresholds, which are a search's, what is attained.
+    attained = (find_measure(name).attained or (name, 0) for name in objectives_of(config))
+    objectives = tuple(dict.fromkeys(name for name, _ in attained))
     # In the order of a front, so that the number of each is known.
     kept.sort(key=lambda each: [each.measures.get(objective, 0) for objective in objectives])
     front = Front.of_recodings(
@@ -337,12 +323,6 @@ def _measured(
     numbers = {each.asked.k: number for number, each in enumerate(kept, 1)}
     asked = (replace(each.asked, solution=numbers.get(each.asked.k)) for each in found)
     return BaselineFront(front, tuple(asked), tuple(notes))
-
-
-def _objectives(config: Config) -> tuple[str, ...]:
-    """What the configuration optimizes; of thresholds, which are a search's, what is attained."""
-    attained = (find_measure(name).attained or (name, 0) for name in objectives_of(config))
-    return tuple(dict.fromkeys(name for name, _ in attained))
 
 
 def _recodings(kept: Iterable[_Release], instance: Instance, rule: Suppression) -> Recodings:

@@ -22,7 +22,17 @@ from moanon.config import Config
 from moanon.data.source import kept, new_key
 from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
-from moanon.experiment.finished import FinishedRun, changed, run_over, save_run, with_eta
+from moanon.experiment.finished import (
+    ETA_TABLE,
+    FinishedRun,
+    changed,
+    draw_plots,
+    run_over,
+    save_run,
+    with_eta,
+    write_eta_table,
+    write_page,
+)
 from moanon.experiment.folder import (
     LOCK,
     PROOF,
@@ -44,7 +54,6 @@ from moanon.experiment.folder import (
 )
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
 from moanon.experiment.runner import Found, Runner, Watch, checked_threads, etas_of, notes_on_table
-from moanon.experiment.showing import ETA_TABLE, draw_plots, write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.results import DOMAINS
 from moanon.genome import Instance
@@ -140,31 +149,16 @@ def make_record(config: Config, instance: Instance, identity: Identity) -> dict[
 
 @dataclass(frozen=True, repr=False)
 class Result(Outlined):
-    """What came of an experiment.
-
-    Attributes
-    ----------
-    outcome : Outcome
-        How the search ended; of several, the last one.
-    runs : dict of float to FinishedRun
-        What was written for each limit, the widest first; empty where the run was interrupted.
-    evaluations : int
-        Genomes that this run evaluated, of all its limits together.
-    compiling : float
-        Seconds that compiling or loading the kernels took, before the search.
-    proof : ProofRecord or None
-        How much of the front without suppression was proven by the search itself.
-    is_cut : bool
-        Whether the proof that was asked for after the search was interrupted.
-    """
+    """What came of an experiment."""
 
     folder: Path
-    outcome: Outcome
+    outcome: Outcome  # how the search ended; of several, the last one
+    # for each limit, the widest first; empty where it was interrupted
     runs: Mapping[float, FinishedRun]
-    evaluations: int
-    compiling: float
-    proof: ProofRecord | None = None
-    is_cut: bool = False
+    evaluations: int  # of all limits together
+    compiling: float  # seconds for compiling or loading the kernels, before the search
+    proof: ProofRecord | None = None  # of the front without suppression, by the search itself
+    is_cut: bool = False  # whether the proof that was asked for after the search was interrupted
 
     @property
     def fronts(self) -> dict[float, Front]:
@@ -179,35 +173,17 @@ class Result(Outlined):
 
 @dataclass(frozen=True, repr=False)
 class Experiment(Outlined):
-    """A configuration that is ready to run; made by `prepare`.
-
-    Attributes
-    ----------
-    lock : FolderLock
-        Keeps other runs away from the folder, from `prepare` to the end of `run`.
-    runner : Runner
-        Searches, and holds everything found so far.
-    known : dict of float to tuple of Path and mapping
-        Limits for which the folder has results: where, and their ``run.json``. They are not
-        searched for again.
-    identity : Identity
-        What is searched, whatever the limits.
-    saved : State or None
-        Where to go on.
-    replace, force : bool
-        Whether results in the folder may be replaced; whether everything else that the folder holds
-        of earlier runs goes when this one is done.
-    """
+    """A configuration that is ready to run; made by `prepare`."""
 
     config: Config
-    lock: FolderLock
-    runner: Runner
-    known: Known
-    identity: Identity
+    lock: FolderLock  # keeps other runs away from the folder, from `prepare` to the end of `run`
+    runner: Runner  # searches, and holds everything found so far
+    known: Known  # limits for which the folder has results, which are not searched for again
+    identity: Identity  # what is searched, whatever the limits
     checkpoints: Checkpoints
-    saved: State | None
-    replace: bool
-    force: bool
+    saved: State | None  # where to go on
+    replace: bool  # whether results in the folder may be replaced
+    force: bool  # whether all else that the folder holds of earlier runs goes
 
     @classmethod
     def prepare(
@@ -315,7 +291,10 @@ class Experiment(Outlined):
         self, found: Found, runs: Mapping[float, FinishedRun], is_cut: bool = False
     ) -> Result:
         fronts = {eta: run.front for eta, run in runs.items()}
-        proof = self.runner.exact_record(found, fronts) if fronts else None
+        proof = None
+        if fronts and found.proofs:  # of the front without suppression
+            eta, proven = next(iter(found.proofs.items()))
+            proof = ProofRecord.of(fronts[eta], proven.work)
         evaluations, compiling = self.runner.evaluations, self.runner.compiling
         return Result(self.folder, found.outcome, runs, evaluations, compiling, proof, is_cut)
 
@@ -437,11 +416,6 @@ class Experiment(Outlined):
     def instance(self) -> Instance:
         """The table."""
         return self.runner.problem.instance
-
-    @property
-    def algorithm(self) -> str:
-        """What ``auto`` has become."""
-        return self.runner.algorithm
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 `open_run` reads a folder with its table, `read_run` with the table where it can still be had,
 `open_generalization` without any rows, for new ones. `save_run` writes one. All give a
-`FinishedRun`, and whatever is asked later is answered from it.
+`FinishedRun`, and whatever is asked later is answered from it. `draw_plots` and `write_page` make
+the figures and the page of a folder, `write_eta_table` lays several limits beside each other.
 
 ``domains.json`` holds what is known of the columns of a table without its rows: their names in
 order, and the domains of the quasi-identifiers. Values that make up a tree are named only if a
@@ -13,11 +14,13 @@ without it, and it names values that nobody may have released. The original is t
 
 from __future__ import annotations
 
+import csv
 import glob
+import io
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -26,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import yaml
 
 from moanon import datasets
 from moanon.arrays import Outlined
@@ -35,10 +39,13 @@ from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
 from moanon.data.domain import NOT_SHOWN, TreeDomain, domain_from
 from moanon.data.source import files_behind, is_address, kept, new_key
+from moanon.data.strict_yaml import dump_nodes
 from moanon.data.table import Table
 from moanon.engines.stores import HeldRows
 from moanon.errors import DataError, MoanonError, OutputError
 from moanon.front import Front
+from moanon.front.asking import largest_ks, least_losses
+from moanon.front.landmarks import find_landmarks
 from moanon.front.results import (
     DOMAINS,
     RECORD,
@@ -53,6 +60,10 @@ from moanon.front.results import (
     read_record,
 )
 from moanon.genome import Instance, Layout
+from moanon.measures.evaluate import OnPart
+from moanon.progress import OnStep
+from moanon.progress import on_part as parts_of_step
+from moanon.search.algorithms import Convergence
 from moanon.search.checkpoint import NAMES
 
 if TYPE_CHECKING:  # nothing of it is needed to read a folder
@@ -63,6 +74,12 @@ if TYPE_CHECKING:  # nothing of it is needed to read a folder
 CONFIG = "config.yaml"
 #: How the name of the folder for one limit of several begins.
 _LIMIT = "eta-"
+#: The table above the folders of several limits.
+ETA_TABLE = "comparison.csv"
+#: How the name of a page ends: a configuration or a table has no such name.
+_PAGES = (".html", ".htm")
+#: Most knees that a page points at.
+_MOST_MARKS = 5
 #: Folder of the records of releases.
 _RELEASES = "releases"
 
@@ -80,26 +97,14 @@ def with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FinishedRun(Outlined):
-    """What a results folder holds.
-
-    Attributes
-    ----------
-    record : mapping
-        The content of ``run.json``.
-    text : str
-        The text of ``config.yaml``; empty for a front that was saved from Python.
-    config : Config or None
-        The same, read; None where there is none, or it cannot be read any more.
-    without_table : str
-        Where the front has no table: why not. Sizes of groups cannot be shown then.
-    """
+    """What a results folder holds."""
 
     folder: Path
-    record: Mapping[str, Any]
+    record: Mapping[str, Any]  # the content of ``run.json``
     front: Front
-    text: str = ""
-    config: Config | None = None
-    without_table: str = ""
+    text: str = ""  # of ``config.yaml``; empty for a front that was saved from Python
+    config: Config | None = None  # the same, read; None where there is none, or it cannot be read
+    without_table: str = ""  # why the front has no table; sizes of groups cannot be shown then
 
     @property
     def name(self) -> str:
@@ -418,3 +423,166 @@ def _stored_instance(run: FinishedRun) -> Instance | None:
         config.weights,
         None if label is None else SensitiveCounts(label, (), nothing, nobody, nothing),
     )
+
+
+# -- figures and pages of a folder -----------------------------------------------------------------
+
+
+def draw_plots(
+    runs: Sequence[FinishedRun],
+    results: Path,
+    out: Path | None = None,
+    formats: Sequence[str] = ("png", "svg"),
+    on_step: OnStep | None = None,
+) -> list[list[Path]]:
+    """Draw the figures of each run in the folder `results`, and compare those of several limits.
+
+    They go to ``plots`` in each folder, or to `out`. Returned are the files, folder by folder.
+    """
+    from moanon.output.figure_files import write_eta_plots, write_plots  # here: matplotlib is slow
+
+    written = []
+    limits: dict[Path, dict[float, FinishedRun]] = {}
+    for run in runs:
+        place = run.folder / "plots" if out is None else out / run.folder.relative_to(results)
+        what = "figures" if len(runs) == 1 else f"figures of {run.folder.name}"
+        written.append(
+            write_plots(
+                run.front,
+                place,
+                run.name,
+                formats=formats,
+                convergence=Convergence.of_record(run.record),
+                on_part=parts_of_step(on_step, what),
+            )
+        )
+        if not math.isinf(run.eta) and run.folder != results:
+            limits.setdefault(run.folder.parent, {})[run.eta] = run
+    for parent, several in limits.items():
+        if len(several) > 1:
+            place = parent / "plots" if out is None else out / parent.relative_to(results)
+            fronts = {eta: run.front for eta, run in several.items()}
+            name = next(iter(several.values())).name
+            written.append(write_eta_plots(fronts, place, name, formats=formats))
+    return written
+
+
+def write_page(
+    runs: Sequence[FinishedRun],
+    results: Path,
+    path: Path | None = None,
+    *,
+    force: bool = False,
+    on_part: OnPart | None = None,
+) -> Path:
+    """Write the page on which fronts can be explored: a tab for each run.
+
+    It is ``report.html`` in `results`, which is replaced, or `path`, which is if `force` is set.
+    `on_part` is called with how many solutions are on the page.
+    """
+    place = results / "report.html" if path is None else path
+    titles = [_title(run, results) for run in runs]
+    several, replaced = [*zip(titles, runs, strict=True)], force or path is None
+    write_tabs(several, place, force=replaced, on_part=on_part)
+    return place
+
+
+def write_tabs(
+    runs: Sequence[tuple[str, FinishedRun]],
+    path: Path,
+    *,
+    force: bool,
+    axes: tuple[str, str] | None = None,
+    on_part: OnPart | None = None,
+) -> None:
+    """Write a page with a tab for each run and its title; the rest as for `report_html`."""
+    from moanon.output.page import Tab, write_report  # here, as it is needed for nothing else
+
+    check_page(path)
+    tabs = [
+        Tab(
+            title,
+            run.front,
+            run.record,
+            str(run.folder),
+            config=_without_orders(run.text),
+            marks=_marks(run.front),
+            without_table=run.without_table,
+            exportable=has_config(run.record),
+        )
+        for title, run in runs
+    ]
+    spared = [file for _, run in runs for file in run.files]
+    write_report(tabs, path, force=force, spared=spared, axes=axes, on_part=on_part)
+
+
+def check_page(path: Path) -> None:
+    """Refuse a name that no page has."""
+    if path.suffix.lower() not in _PAGES:
+        raise OutputError(f"a report is a {' or '.join(_PAGES)} file. Got {path.name!r}")
+
+
+def _without_orders(config: str) -> str:
+    """A configuration without the orders and trees of sensitive columns, for a page to show.
+
+    They name values that nobody may have released. Files that hold them are named.
+    """
+    found = False
+    root = yaml.compose(config, yaml.SafeLoader)
+    for columns in _values(root, "columns"):
+        for _, column in columns.value:
+            if any(role.value == "sensitive" for role in _values(column, "role")):
+                kept = [
+                    (key, value)
+                    for key, value in column.value
+                    if key.value not in ("order", "hierarchy") or isinstance(value, yaml.ScalarNode)
+                ]
+                found |= len(kept) < len(column.value)
+                column.value = kept
+    return dump_nodes(root) if found and root is not None else config
+
+
+def _values(node: yaml.Node | None, key: str) -> list[yaml.Node]:
+    """What a mapping has under a key."""
+    entries = node.value if isinstance(node, yaml.MappingNode) else []
+    return [value for name, value in entries if name.value == key]
+
+
+def _marks(front: Front) -> dict[int, str]:
+    """The most remarkable knees of a front."""
+    knees = find_landmarks(front).foremost_knees()
+    return {knee.last: "knee" for knee in knees[:_MOST_MARKS]}
+
+
+def _title(run: FinishedRun, results: Path) -> str:
+    if run.folder == results:
+        return run.name
+    place = run.folder.relative_to(results)
+    if math.isinf(run.eta):
+        return place.as_posix()
+    eta = f"η = {run.eta * 100:g} %"
+    return eta if len(place.parts) == 1 else f"{place.parts[0]}, {eta}"
+
+
+# -- several limits beside each other ------------------------------------------------------------
+
+
+def write_eta_table(folder: Path, fronts: Mapping[float, Front], texts: Mapping[str, str]) -> None:
+    """Write ``comparison.csv`` and other texts into the folder above those of the limits."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["question", "limit", *(f"eta {eta}" for eta in sorted(fronts))])
+    questions = {
+        "least loss with k at least": least_losses(fronts),
+        "largest k with loss at most": largest_ks(fronts),
+    }
+    for question, answers in questions.items():
+        for bound, values in answers.items():
+            cells = ("" if value is None else repr(value) for value in values)
+            writer.writerow([question, bound, *cells])
+    written = {folder / ETA_TABLE: table.getvalue()}
+    written |= {folder / name: text for name, text in texts.items()}
+    with StagedFiles(*written, force=True) as staged:
+        for path, text in written.items():
+            staged[path].write_text(text, encoding="utf-8", newline="\n")
+        staged.move()

@@ -223,16 +223,12 @@ def results_of(folder: Path, identity: Identity) -> Known:
         except _UNREADABLE:
             difference = f"its {RECORD} cannot be read"
         if difference is not None:
-            raise _other_run(path, difference)
+            raise OutputError(
+                f"{path} holds the results of another run ({difference}); replace them with "
+                "force=True, or name another folder (out=…)"
+            )
         found[eta] = path, record
     return found
-
-
-def _other_run(folder: Path, difference: str) -> OutputError:
-    return OutputError(
-        f"{folder} holds the results of another run ({difference}); replace them with force=True, "
-        "or name another folder (out=…)"
-    )
 
 
 def make_folder(folder: Path) -> None:
@@ -261,7 +257,7 @@ def check_vacant(folder: Path) -> None:
     names = [*RESULTS, *NAMES, *(path.name for path in sorted(folder.glob("eta-*/")))]
     found = next((name for name in names if os.path.lexists(folder / name)), None)
     if found is not None:
-        raise _already(folder, found)
+        raise already(folder, found)
 
 
 def clear_others(folder: Path, kept: Iterable[str]) -> None:
@@ -309,12 +305,10 @@ def notes_on_folder(folder: Path, known: Known, etas: set[float], *, resume: boo
     return []
 
 
-def already(folder: Path) -> OutputError:
+def already(folder: Path, found: str | None = None) -> OutputError:
     """The refusal of a folder that holds results already."""
-    return _already(folder, next((n for n in RESULTS if (folder / n).exists()), "eta-*"))
-
-
-def _already(folder: Path, found: str) -> OutputError:
+    if found is None:
+        found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
     return OutputError(
         f"{folder} holds results already ({found}); replace them with force=True, or name "
         "another folder (out=…)"

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon import __version__
-from moanon.arrays import Floats, Ints, Outlined
+from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles, checked_path
 from moanon.data.table import Table
 from moanon.engines import open_source
@@ -47,7 +47,7 @@ from moanon.release.matching import StarredRows
 from moanon.release.solution import Anonymization
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 #: Solutions of a front that are examined where nobody names some.
 SOLUTIONS = 10
@@ -179,18 +179,14 @@ def _spread(run: FinishedRun, most: int, notes: list[str]) -> list[int]:
     values = front.measures[attained_privacy(front.objectives)[0]].astype(np.float64)
     if not np.isfinite(values).all():  # a δ, which has no end
         values = front.measures["k"].astype(np.float64)
-    chosen = _evenly(np.log(values) if spans_decades(values) else values, most)
+    values = np.log(values) if spans_decades(values) else values
+    marks = np.linspace(values.min(), values.max(), most)
+    chosen = np.unique([int(np.abs(values - mark).argmin()) for mark in marks])
     notes.append(
         f"{folder}: {len(chosen)} of {len(front):,} solutions, spread over the front; name others "
         f"as {folder}#ID, or more with solutions=…"
     )
     return [int(number) for number in front.ids[chosen]]
-
-
-def _evenly(values: Floats, most: int) -> Ints:
-    """Places of at most so many values that are evenly spread from the least to the largest."""
-    marks = np.linspace(values.min(), values.max(), most)
-    return np.unique([int(np.abs(values - mark).argmin()) for mark in marks])
 
 
 def _refuse_other_table(first: Table, other: Table, name: str) -> None:
@@ -407,7 +403,7 @@ class LearningRun(Outlined):
         paths = [self.folder / name for name in FILES]
         with StagedFiles(*paths, force=True, spared=self.files) as staged:
             for name, table in tables.items():
-                staged[self.folder / name].write_text(_csv(table), encoding="utf-8", newline="\n")
+                table.to_csv(staged[self.folder / name], index=False, lineterminator="\n")
             images = {}
             for name, figure in pictures.items():
                 place = staged[self.folder / name]
@@ -431,11 +427,6 @@ class LearningRun(Outlined):
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "records": [[*key, _plain(self.known[key])] for key in sorted(self.known)],
         }
-
-
-def _csv(table: pd.DataFrame) -> str:
-    text: str = table.to_csv(index=False, lineterminator="\n")
-    return text
 
 
 def _line(value: object) -> str:

@@ -18,9 +18,15 @@ import numpy as np
 from moanon.arrays import Outlined
 from moanon.atomic import clear_leftovers
 from moanon.errors import ConfigError, SearchError
-from moanon.experiment.finished import FinishedRun, open_run, save_run
+from moanon.experiment.finished import (
+    FinishedRun,
+    draw_plots,
+    open_run,
+    save_run,
+    write_eta_table,
+    write_page,
+)
 from moanon.experiment.folder import PROOF, FolderLock, identity_of, with_limits
-from moanon.experiment.showing import draw_plots, write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.results import check_finished, find_fronts, has_config, read_record
 from moanon.measures.evaluate import OnPart
@@ -39,30 +45,15 @@ _RENEWED = ("format", "moanon", "problem", "front", "files")
 
 @dataclass(frozen=True, repr=False)
 class Proven(Outlined):
-    """What came of proving a front.
+    """What came of proving a front."""
 
-    Attributes
-    ----------
-    before : Front
-        As it was.
-    run : FinishedRun
-        As it is written now.
-    better : tuple of int
-        The k for which something better was found, by this call or earlier ones.
-    work : int
-        Bounds computed so far, by earlier calls too.
-    seconds : float
-        Of this call.
-    done : bool
-        Whether all gaps are as small as wanted.
-    """
-
-    before: Front
-    run: FinishedRun
+    before: Front  # as it was
+    run: FinishedRun  # as it is written now
+    # the k for which something better was found, by this call or earlier ones
     better: tuple[int, ...]
-    work: int
-    seconds: float
-    done: bool
+    work: int  # bounds computed so far, by earlier calls too
+    seconds: float  # of this call
+    done: bool  # whether all gaps are as small as wanted
     interrupted: bool
     notes: tuple[str, ...]
 

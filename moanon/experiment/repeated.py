@@ -20,9 +20,15 @@ from moanon.arrays import Floats, Values
 from moanon.config import Config
 from moanon.errors import ConfigError
 from moanon.experiment.experiment import make_record
-from moanon.experiment.finished import FinishedRun, changed, save_run, with_eta
+from moanon.experiment.finished import (
+    FinishedRun,
+    changed,
+    save_run,
+    with_eta,
+    write_eta_table,
+    write_page,
+)
 from moanon.experiment.folder import check_vacant, clear_others, identity_of, make_folder
-from moanon.experiment.showing import write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.asking import least_losses
 from moanon.measures import find_measure

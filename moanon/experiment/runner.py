@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moanon.arrays import Outlined, State, part_of, prefixed
+from moanon.arrays import Outlined, State
 from moanon.config import Config, check_reach
 from moanon.data.cell_reading import alike_note, alike_values
 from moanon.data.column import holds_texts
@@ -35,7 +35,7 @@ from moanon.measures import find_measure
 from moanon.measures.suppression import find_preset, suppress_by
 from moanon.progress import OnGeneration, OnStep, Progress, on_part, show_progress
 from moanon.proofs.cut_table import LOCAL, why_unprovable
-from moanon.proofs.front_proof import FrontProof, ProofRecord, bounds_of_all, prove_within_budget
+from moanon.proofs.front_proof import FrontProof, bounds_of_all, prove_within_budget
 from moanon.search.algorithms import (
     ALGORITHMS,
     Stop,
@@ -45,6 +45,7 @@ from moanon.search.algorithms import (
     room_of,
 )
 from moanon.search.archive import Archive
+from moanon.search.checkpoint import part_of, prefixed
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import Outcome, Search, run_search
 
@@ -194,30 +195,14 @@ def checked_threads(threads: int | None) -> int:
     return threads
 
 
-def _check_proof(config: Config, problem: AnonymizationProblem) -> None:
-    """Refuse to prove what cannot be proven, before anything is searched."""
-    reason = LOCAL if config.problem.has_boxes else problem.why_unprovable
-    if config.search.prove is not None and reason is not None:
-        raise ConfigError(f"{reason} (search.prove)")
-
-
 @dataclass(frozen=True)
 class Watch:
-    """Who follows a run, and may end it.
-
-    Attributes
-    ----------
-    on_step : callable, optional
-        Called with what is done after the search, and how far that is.
-    interrupted : callable, optional
-        Asked after each generation and each bound of a proof whether to end here.
-    save : callable, optional
-        Given the state of the run now and then, and when it is interrupted.
-    """
+    """Who follows a run, and may end it."""
 
     on_generation: OnGeneration | None = None
-    on_step: OnStep | None = None
-    interrupted: Callable[[], bool] | None = None
+    on_step: OnStep | None = None  # what is done after the search, and how far
+    interrupted: Callable[[], bool] | None = None  # asked after each generation and bound
+    # given the state now and then, and when it ends early
     save: Callable[[State], None] | None = None
 
 
@@ -269,7 +254,9 @@ class Runner:
         notes: Sequence[str] = (),
     ) -> None:
         self.problem = make_problem(config, instance, threads)
-        _check_proof(config, self.problem)
+        reason = LOCAL if config.problem.has_boxes else self.problem.why_unprovable
+        if config.search.prove is not None and reason is not None:
+            raise ConfigError(f"{reason} (search.prove)")
         self.config = config
         self.algorithm = algorithm_for(config, instance)
         self.kind = ALGORITHMS[self.algorithm].load()
@@ -429,12 +416,6 @@ class Runner:
             if time.monotonic() >= end or (watch.interrupted is not None and watch.interrupted()):
                 break
         return self._proven(eta, front, proof, watch)
-
-    def exact_record(self, found: Found, fronts: Mapping[float, Front]) -> ProofRecord | None:
-        """How much of the front without suppression is proven, where that was done unasked."""
-        for eta, proof in found.proofs.items():
-            return ProofRecord.of(fronts[eta], proof.work)
-        return None
 
     # -- what is saved -----------------------------------------------------------------------------
 

@@ -1,13 +1,11 @@
-"""What results look like: figures, pages and tables of finished runs, beside and over one another.
+"""Results and released files laid over one another, and what that looks like.
 
-- `draw_plots`, `write_page`: the figures and the page of one folder, a tab for each run in it.
+- `read_plane`, `draw_plane`, `write_plane`: results of one table, made in any way. Fronts of global
+  and of local recodings, of several limits η and of baselines can be compared point by point where
+  they are of the same rows and columns, count losses in the same base values, and share a privacy
+  and a cost. `read_plane` makes sure of that.
 - `find_frontier`, `write_frontier`: anonymizations on the plane of privacy loss and utility loss
   (``frontier.csv``, ``frontier.png``, ``frontier.html``).
-- `write_eta_table`: ``comparison.csv``, several limits beside each other.
-- `read_plane`, `draw_plane`, `write_plane`: results of one table, made in any way, laid over one
-  another. Fronts of global and of local recodings, of several limits η and of baselines can be
-  compared point by point where they are of the same rows and columns, count losses in the same base
-  values, and share a privacy and a cost. `read_plane` makes sure of that.
 """
 
 from __future__ import annotations
@@ -22,15 +20,12 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
-import yaml
-
 from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles, checked_path
 from moanon.compare.comparison import other_base_values
 from moanon.config import Config
 from moanon.data.populations import SubpopulationSpec
 from moanon.data.source import is_kept_as
-from moanon.data.strict_yaml import dump_nodes
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.experiment.anonymizations import (
     KnownColumns,
@@ -39,195 +34,18 @@ from moanon.experiment.anonymizations import (
     resolve,
     with_sensitive,
 )
-from moanon.experiment.finished import FinishedRun, find_runs, read_run
+from moanon.experiment.finished import FinishedRun, check_page, find_runs, read_run, write_tabs
 from moanon.experiment.folder import make_folder
-from moanon.front import Front
-from moanon.front.asking import largest_ks, least_losses
-from moanon.front.landmarks import find_landmarks
-from moanon.front.results import has_config
 from moanon.frontier import Frontier, PlacedRelease, place_releases
 from moanon.genome import Instance
 from moanon.measures import find_measure
-from moanon.measures.evaluate import OnPart
-from moanon.progress import OnStep
-from moanon.progress import on_part as parts_of_step
 from moanon.release.matching import StarredRows
 from moanon.release.solution import Anonymization
-from moanon.search.algorithms import Convergence
 
-#: The table above the folders of several limits.
-ETA_TABLE = "comparison.csv"
-#: How the name of a page ends: a configuration or a table has no such name.
-_PAGES = (".html", ".htm")
-#: Most knees that a page points at.
-_MOST_MARKS = 5
 #: What a frontier is written as, in its folder.
 _FRONTIER = ("frontier.csv", "frontier.png", "frontier.html")
 #: For the name of each release its folder and number there, or its file.
 _Sources = Mapping[str, tuple[str, int | None]]
-
-
-# -- figures and pages of a folder -----------------------------------------------------------------
-
-
-def draw_plots(
-    runs: Sequence[FinishedRun],
-    results: Path,
-    out: Path | None = None,
-    formats: Sequence[str] = ("png", "svg"),
-    on_step: OnStep | None = None,
-) -> list[list[Path]]:
-    """Draw the figures of each run in the folder `results`, and compare those of several limits.
-
-    They go to ``plots`` in each folder, or to `out`. Returned are the files, folder by folder.
-    """
-    from moanon.output.figure_files import write_eta_plots, write_plots  # here: matplotlib is slow
-
-    written = []
-    limits: dict[Path, dict[float, FinishedRun]] = {}
-    for run in runs:
-        place = run.folder / "plots" if out is None else out / run.folder.relative_to(results)
-        what = "figures" if len(runs) == 1 else f"figures of {run.folder.name}"
-        written.append(
-            write_plots(
-                run.front,
-                place,
-                run.name,
-                formats=formats,
-                convergence=Convergence.of_record(run.record),
-                on_part=parts_of_step(on_step, what),
-            )
-        )
-        if not math.isinf(run.eta) and run.folder != results:
-            limits.setdefault(run.folder.parent, {})[run.eta] = run
-    for parent, several in limits.items():
-        if len(several) > 1:
-            place = parent / "plots" if out is None else out / parent.relative_to(results)
-            fronts = {eta: run.front for eta, run in several.items()}
-            name = next(iter(several.values())).name
-            written.append(write_eta_plots(fronts, place, name, formats=formats))
-    return written
-
-
-def write_page(
-    runs: Sequence[FinishedRun],
-    results: Path,
-    path: Path | None = None,
-    *,
-    force: bool = False,
-    on_part: OnPart | None = None,
-) -> Path:
-    """Write the page on which fronts can be explored: a tab for each run.
-
-    It is ``report.html`` in `results`, which is replaced, or `path`, which is if `force` is set.
-    `on_part` is called with how many solutions are on the page.
-    """
-    place = results / "report.html" if path is None else path
-    titles = [_title(run, results) for run in runs]
-    several, replaced = [*zip(titles, runs, strict=True)], force or path is None
-    write_tabs(several, place, force=replaced, on_part=on_part)
-    return place
-
-
-def write_tabs(
-    runs: Sequence[tuple[str, FinishedRun]],
-    path: Path,
-    *,
-    force: bool,
-    axes: tuple[str, str] | None = None,
-    on_part: OnPart | None = None,
-) -> None:
-    """Write a page with a tab for each run and its title; the rest as for `report_html`."""
-    from moanon.output.page import Tab, write_report  # here, as it is needed for nothing else
-
-    check_page(path)
-    tabs = [
-        Tab(
-            title,
-            run.front,
-            run.record,
-            str(run.folder),
-            config=_without_orders(run.text),
-            marks=_marks(run.front),
-            without_table=run.without_table,
-            exportable=has_config(run.record),
-        )
-        for title, run in runs
-    ]
-    spared = [file for _, run in runs for file in run.files]
-    write_report(tabs, path, force=force, spared=spared, axes=axes, on_part=on_part)
-
-
-def check_page(path: Path) -> None:
-    """Refuse a name that no page has."""
-    if path.suffix.lower() not in _PAGES:
-        raise OutputError(f"a report is a {' or '.join(_PAGES)} file. Got {path.name!r}")
-
-
-def _without_orders(config: str) -> str:
-    """A configuration without the orders and trees of sensitive columns, for a page to show.
-
-    They name values that nobody may have released. Files that hold them are named.
-    """
-    found = False
-    root = yaml.compose(config, yaml.SafeLoader)
-    for columns in _values(root, "columns"):
-        for _, column in columns.value:
-            if any(role.value == "sensitive" for role in _values(column, "role")):
-                kept = [(key, value) for key, value in column.value if not _is_order(key, value)]
-                found |= len(kept) < len(column.value)
-                column.value = kept
-    return dump_nodes(root) if found and root is not None else config
-
-
-def _values(node: yaml.Node | None, key: str) -> list[yaml.Node]:
-    """What a mapping has under a key."""
-    entries = node.value if isinstance(node, yaml.MappingNode) else []
-    return [value for name, value in entries if name.value == key]
-
-
-def _is_order(key: yaml.Node, value: yaml.Node) -> bool:
-    return key.value in ("order", "hierarchy") and not isinstance(value, yaml.ScalarNode)
-
-
-def _marks(front: Front) -> dict[int, str]:
-    """The most remarkable knees of a front."""
-    knees = find_landmarks(front).foremost_knees()
-    return {knee.last: "knee" for knee in knees[:_MOST_MARKS]}
-
-
-def _title(run: FinishedRun, results: Path) -> str:
-    if run.folder == results:
-        return run.name
-    place = run.folder.relative_to(results)
-    if math.isinf(run.eta):
-        return place.as_posix()
-    eta = f"η = {run.eta * 100:g} %"
-    return eta if len(place.parts) == 1 else f"{place.parts[0]}, {eta}"
-
-
-# -- several limits beside each other ------------------------------------------------------------
-
-
-def write_eta_table(folder: Path, fronts: Mapping[float, Front], texts: Mapping[str, str]) -> None:
-    """Write ``comparison.csv`` and other texts into the folder above those of the limits."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["question", "limit", *(f"eta {eta}" for eta in sorted(fronts))])
-    questions = {
-        "least loss with k at least": least_losses(fronts),
-        "largest k with loss at most": largest_ks(fronts),
-    }
-    for question, answers in questions.items():
-        for bound, values in answers.items():
-            cells = ("" if value is None else repr(value) for value in values)
-            writer.writerow([question, bound, *cells])
-    written = {folder / ETA_TABLE: table.getvalue()}
-    written |= {folder / name: text for name, text in texts.items()}
-    with StagedFiles(*written, force=True) as staged:
-        for path, text in written.items():
-            staged[path].write_text(text, encoding="utf-8", newline="\n")
-        staged.move()
 
 
 # -- one plane -------------------------------------------------------------------------------------
@@ -416,6 +234,11 @@ def find_frontier(
             return instance
         return with_sensitive(instance, [column])
 
+    def check_files(files: Sequence[str]) -> None:
+        for text in files:
+            if not checked_path(text, ConfigError).exists():
+                raise ConfigError(f"there is no results folder or released file {text}")
+
     found = resolve(
         given,
         known,
@@ -423,7 +246,7 @@ def find_frontier(
         stars=stars,
         of_folder=lambda run: run.front.ids.tolist(),
         prepare=prepare,
-        check_files=_check_files,
+        check_files=check_files,
         within=True,
     )
     declared = next((run.config for run in found.runs.values()), None)
@@ -436,12 +259,6 @@ def find_frontier(
             instance = _with_ranges(each.grouping.instance, declared)
             groupings[each.name] = replace(each.grouping, instance=instance)
     return place_releases(groupings, sensitive=column, **settings), found
-
-
-def _check_files(files: Sequence[str]) -> None:
-    for text in files:
-        if not checked_path(text, ConfigError).exists():
-            raise ConfigError(f"there is no results folder or released file {text}")
 
 
 def _by_folder(every: Sequence[Anonymization]) -> list[Anonymization]:

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -82,7 +82,8 @@ class Target(Outlined):
             If there is no such column, or fewer than two classes can be learned.
         """
         _check_role(table, name)
-        check_share(test_share)
+        if not (is_number(test_share) and 0 < test_share < 1):
+            raise ConfigError(f"test-share must be above 0 and below 1. Got {got(test_share)}")
         column = table.column(name)
         codes = column.codes.astype(np.int64)
         rows = np.bincount(codes[codes >= 0], minlength=len(column.values))
@@ -121,12 +122,6 @@ class Target(Outlined):
         mask = np.zeros(len(self.codes), dtype=bool)
         mask[rows[chosen]] = True
         return mask
-
-
-def check_share(test_share: float) -> None:
-    """Refuse a share of rows that cannot be held out."""
-    if not (is_number(test_share) and 0 < test_share < 1):
-        raise ConfigError(f"test-share must be above 0 and below 1. Got {got(test_share)}")
 
 
 def derived_seed(*numbers: int) -> int:
@@ -187,13 +182,6 @@ class Lesson(Outlined):
     test: tuple[Floats, Ints]
     is_category: Bools
     measures: Mapping[str, float]
-
-
-def check_protocol(name: str) -> None:
-    """Refuse a name that no protocol has."""
-    known = get_args(ProtocolName)
-    if name not in known:
-        raise ConfigError(f"protocol must be one of {', '.join(known)}. Got {name!r}")
 
 
 def original_lesson(instance: Instance, target: Target, held_out: Bools) -> Lesson:

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from zlib import crc32
 
 import numpy as np
@@ -40,7 +40,6 @@ from moanon.learning.lessons import (
     Lesson,
     ProtocolName,
     Target,
-    check_protocol,
     derived_seed,
     original_lesson,
     raw_lesson,
@@ -99,7 +98,8 @@ class Study(Outlined):
     def __post_init__(self) -> None:
         """Refuse what cannot be done, before anything is."""
         check_installed()
-        check_protocol(self.protocol)
+        if self.protocol not in (known := get_args(ProtocolName)):
+            raise ConfigError(f"protocol must be one of {', '.join(known)}. Got {self.protocol!r}")
         for name in self.models:
             find_model(name)
         for what, names in (

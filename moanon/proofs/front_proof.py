@@ -26,7 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from moanon.arrays import Bits, Floats, State, part_of, prefixed
+from moanon.arrays import Bits, Floats, State
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
@@ -273,7 +273,7 @@ class FrontProof:
             ),
         }
         for k, proof in self.proofs.items():
-            saved |= prefixed(f"{k}.", proof.state())
+            saved |= {f"{k}.{name}": array for name, array in proof.state().items()}
         return saved
 
     def restore(self, state: State) -> None:
@@ -290,7 +290,8 @@ class FrontProof:
                 self.known[k], self.better[k] = loss, genome
         for k in state["proofs"].tolist():
             proof = Proof(self.table, k, self.limit, self.least_loss(k), self.experience)
-            proof.restore(part_of(state, f"{k}."))
+            own = [name for name in state if name.startswith(f"{k}.")]
+            proof.restore({name.removeprefix(f"{k}."): state[name] for name in own})
             proof.take_in(self.least_loss(k))
             self.proofs[k] = proof
 

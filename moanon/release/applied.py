@@ -494,22 +494,12 @@ def _format(path: Path, in_parts: bool) -> Format:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShownRows(Outlined):
-    """The rows of the groups that are kept, of all that a store has.
-
-    Attributes
-    ----------
-    codes : mapping of str to array
-        Codes of values of some columns, as of `RowStore`.
-    tuples : array (columns, tuples)
-        The tuples of codes whose rows are shown.
-    group : array (tuples,)
-        The group of each.
-    """
+    """The rows of the groups that are kept, of all that a store has."""
 
     store: RowStore
-    codes: Mapping[str, Values]
-    tuples: Values
-    group: Ints
+    codes: Mapping[str, Values]  # of values of some columns, as of `RowStore`
+    tuples: Values  # (columns, tuples) of codes whose rows are shown
+    group: Ints  # of each tuple
 
     @classmethod
     def of(cls, grouping: Grouping) -> ShownRows:

@@ -17,8 +17,6 @@ found**: whether somebody is in the table can be read off the first file.
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import json
 import math
 from collections import Counter, defaultdict
@@ -36,13 +34,14 @@ from moanon.atomic import StagedFiles
 from moanon.data.cell_reading import alike_note
 from moanon.data.domain import MISSING
 from moanon.data.file_form import is_formula
-from moanon.data.readers import long_fields
 from moanon.data.rows import Labelling, Shuffle
+from moanon.data.source import digest_files
 from moanon.data.table import Role
 from moanon.engines.duck import spell
 from moanon.errors import CertificateError, OutputError
 from moanon.release.applied import Release, ShownRows, checked_order
 from moanon.release.certificate import VERSION, stated_promises
+from moanon.release.readback import rows_of
 from moanon.release.reader_privacy import (
     GroupCounts,
     SensitiveFacts,
@@ -66,47 +65,26 @@ class BucketCertificate:
 
     Like `Certificate` it states only what anybody can find in the files, and how many rows were
     read and left out; ℓ, t and δ compare buckets with the released rows.
-
-    Attributes
-    ----------
-    rows_in, rows_dropped, rows, suppressed : int
-        Rows of the source, those dropped for missing values, those released, and those of the table
-        that are not.
-    unique_rows : int
-        Released rows whose quasi-identifiers no other one shares: whoever knows these finds them.
-    models : mapping of str to mapping of str to float
-        For each sensitive column every privacy model of the worst bucket, by the names that they
-        have in a front.
-    notes : tuple of str
-        Sensitive columns whose values look alike: ℓ counts them as different ones.
-    promises : tuple of (str, float)
-        Bounds that were demanded and checked.
-    scales : mapping of str to str
-        What the distance of t_closeness is measured along; see ``moanon.release.certificate``.
-    formula_cells : int
-        Cells that a spreadsheet would run.
-    row_order : str
-        ``source`` or ``shuffled``.
-    digests : mapping of str to str
-        SHA-256 of the two files.
     """
 
-    files: tuple[str, str]
-    bucket_column: str
-    rows_in: int
-    rows_dropped: int
-    rows: int
-    suppressed: int
+    files: tuple[str, str]  # with the rows, and with the sensitive values
+    bucket_column: str  # links them
+    rows_in: int  # of the source
+    rows_dropped: int  # for missing values
+    rows: int  # released
+    suppressed: int  # of the table, and not released
     buckets: int
     smallest_bucket: int
-    unique_rows: int
-    models: Mapping[str, Mapping[str, float]]
+    unique_rows: int  # whose quasi-identifiers no other one shares: whoever knows these finds them
+    models: Mapping[str, Mapping[str, float]]  # by column and name in a front, of the worst bucket
+    # what the distance of t_closeness is measured along; see ``certificate``
     scales: Mapping[str, str]
-    recursive_c: float
-    formula_cells: int
-    row_order: str
-    digests: Mapping[str, str]
-    promises: tuple[tuple[str, float], ...] = ()
+    recursive_c: float  # of recursive (c,ℓ)-diversity
+    formula_cells: int  # that a spreadsheet would run
+    row_order: str  # source or shuffled
+    digests: Mapping[str, str]  # SHA-256 of the two files
+    promises: tuple[tuple[str, float], ...] = ()  # bounds that were demanded and checked
+    # sensitive columns whose values look alike: ℓ counts them as different
     notes: tuple[str, ...] = ()
 
     @property
@@ -288,39 +266,33 @@ class BucketizedRelease(Outlined):
             for name in table.sensitive
         }
         header = [n for n, role in table.roles.items() if role in (Role.QUASI, Role.INSENSITIVE)]
-        found = _measure(
-            rows_file,
-            values_file,
-            [*header, self.bucket_column],
-            [header.index(name) for name in table.quasi],
-            facts,
-            Fraction(str(release.recursive_c)),
-        )
+        places = [header.index(name) for name in table.quasi]
+        header.append(self.bucket_column)
+        c = Fraction(str(release.recursive_c))
+        found, models = _measure(rows_file, values_file, header, places, facts, c)
         promised = release.promised
-        for name, here in (("rows", found.rows), ("groups", found.buckets), ("k", found.smallest)):
-            _compare(names[0], name, here, promised[name, ""])
-        for column, models in found.models.items():
-            for name, value in models.items():
+        for key, name in (("rows", "rows"), ("buckets", "groups"), ("smallest_bucket", "k")):
+            _compare(names[0], name, found[key], promised[name, ""])
+        for column, of_column in models.items():
+            for name, value in of_column.items():
                 _compare(names[1], f"{name} of column {column!r}", value, promised[name, column])
         return BucketCertificate(
-            names,
-            self.bucket_column,
-            table.rows_in,
-            table.rows_dropped,
-            found.rows,
-            release.rows - found.rows,
-            found.buckets,
-            found.smallest,
-            found.unique_rows,
-            found.public,
-            {name: each.scale for name, each in facts.items()},
-            release.recursive_c,
-            formula_cells,
-            row_order,
-            {names[0]: _digest(rows_file), names[1]: _digest(values_file)},
+            files=names,
+            bucket_column=self.bucket_column,
+            rows_in=table.rows_in,
+            rows_dropped=table.rows_dropped,
+            suppressed=release.rows - found["rows"],
+            scales={name: each.scale for name, each in facts.items()},
+            recursive_c=release.recursive_c,
+            formula_cells=formula_cells,
+            row_order=row_order,
+            digests={
+                name: digest_files([file])
+                for name, file in zip(names, (rows_file, values_file), strict=True)
+            },
             # k is not among them: it protects nobody in buckets.
-            tuple((name, bound) for name, bound in release.promises if name != "k"),
-            found.notes,
+            promises=tuple((name, bound) for name, bound in release.promises if name != "k"),
+            **found,
         )
 
 
@@ -330,19 +302,6 @@ class BucketizedRelease(Outlined):
 # counted in plain Python.
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What is in the files; `models` beside the whole table, `public` beside the released rows."""
-
-    rows: int
-    buckets: int
-    smallest: int
-    unique_rows: int
-    models: Mapping[str, Mapping[str, float]]
-    public: Mapping[str, Mapping[str, float]]
-    notes: tuple[str, ...]
-
-
 def _measure(
     rows_file: Path,
     values_file: Path,
@@ -350,17 +309,21 @@ def _measure(
     quasi: list[int],
     facts: Mapping[str, SensitiveFacts],
     c: Fraction,
-) -> _Found:
-    """Measure two linked files from what is in them."""
+) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
+    """Measure two linked files from what is in them.
+
+    Given are the entries of a certificate, with models beside the released rows; and the models
+    beside the whole table.
+    """
     sizes: Counter[str] = Counter()
     people: Counter[tuple[str, ...]] = Counter()
-    for row in _read(rows_file, header):
+    for row in rows_of(rows_file, header):
         sizes[row[-1]] += 1
         people[tuple(row[place] for place in quasi)] += 1
     if not sizes:
         raise CertificateError("the released file has no rows")
     listed: dict[str, dict[str, dict[str, int]]] = {name: defaultdict(dict) for name in facts}
-    for bucket, column, value, rows in _read(values_file, [header[-1], *_VALUES]):
+    for bucket, column, value, rows in rows_of(values_file, [header[-1], *_VALUES]):
         if column not in listed or bucket not in sizes or value in listed[column][bucket]:
             raise CertificateError("a line of the sensitive values belongs to nothing released")
         if not rows.isascii() or not rows.isdigit() or int(rows) < 1:
@@ -382,20 +345,14 @@ def _measure(
         models[column], public[column] = worst_privacy(GroupCounts.of(buckets), besides, c)
         if note := alike_note(column, sorted(released)):
             notes.append(note)
-    alone = sum(1 for count in people.values() if count == 1)
-    smallest, every = min(sizes.values()), sum(sizes.values())
-    return _Found(every, len(sizes), smallest, alone, models, public, tuple(notes))
-
-
-def _read(path: Path, header: list[str]) -> Iterable[list[str]]:
-    with long_fields(), path.open(encoding="utf-8", newline="") as stream:
-        lines = csv.reader(stream, strict=True)
-        if (found := next(lines, [])) != header:
-            raise CertificateError(f"its columns are {', '.join(found)}, not {', '.join(header)}")
-        for row in lines:
-            if len(row) != len(header):
-                raise CertificateError(f"a row has {len(row)} cells instead of {len(header)}")
-            yield row
+    return {
+        "rows": sum(sizes.values()),
+        "buckets": len(sizes),
+        "smallest_bucket": min(sizes.values()),
+        "unique_rows": sum(count == 1 for count in people.values()),
+        "models": public,
+        "notes": tuple(notes),
+    }, models
 
 
 def _compare(file: str, name: str, here: float | Fraction, there: float | Fraction) -> None:
@@ -407,8 +364,3 @@ def _compare(file: str, name: str, here: float | Fraction, there: float | Fracti
             f"{file} does not measure as promised: {name} is {here} in the file, {there} was "
             "promised"
         )
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

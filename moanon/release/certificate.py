@@ -86,20 +86,9 @@ _WHOLE = ("rows", "suppressed", "groups", "k", "gl", "sl", "loss")
 class Certificate:
     """What a released file was measured to be; see the module for what is written to its file.
 
-    Attributes
-    ----------
-    values : mapping of (str, str) to number
-        What was found in the file, as far as it may be published: by the names of measures, each
-        with the sensitive column that it is of, or an empty name. Closeness is that to the
-        released rows.
-    promises : tuple of (str, float)
-        Bounds on measures that were demanded of the release and checked.
-    distances, scales : mapping of str to str
-        The ground distance of each sensitive column, and what it is measured along.
-    checked : tuple of str
-        Measures of the front that the file was found to have.
-    notes : tuple of str
-        What a reader of the numbers should know, and what was not checked.
+    `values` has what was found in the file, as far as it may be published: by the names of
+    measures, each with the sensitive column that it is of, or an empty name. Closeness is that to
+    the released rows.
     """
 
     file: str
@@ -108,16 +97,17 @@ class Certificate:
     rows_dropped: int
     row_order: RowOrder
     formula_cells: int
-    promises: tuple[tuple[str, float], ...]
+    promises: tuple[tuple[str, float], ...]  # bounds that were demanded and checked
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
-    distances: Mapping[str, str]
-    scales: Mapping[str, str]
+    distances: Mapping[str, str]  # the ground distance of each sensitive column
+    scales: Mapping[str, str]  # what it is measured along
     recursive_c: float
     suppressed_rows: Literal["absent", "star"]
     spreadsheet_safe: bool
     output_digest: str
-    checked: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()  # measures of the front that the file was found to have
+    # what a reader of the numbers should know, and what was not checked
     notes: tuple[str, ...] = ()
     moanon: str = field(default=__version__)
 

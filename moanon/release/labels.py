@@ -148,36 +148,22 @@ class _OrderLabels(_Readings):
 class _IntervalLabels(_Readings):
     """Labels of an interval column: a value, ``[from-to]``, ``[from-to)``, ``<to``, ``>=from``.
 
-    Two dots may stand for the dash; ``or (missing)`` may follow; ``*`` is any value.
-
-    Attributes
-    ----------
-    months : bool
-        Whether dates are counted in months instead of days.
-    origin, width : Fraction
-        A place where a step begins, and the width of all steps.
-    first, steps : int
-        Number of the first step, counted from the origin, and the number of steps.
-    missing : bool
-        Whether one more base value, the last, stands for missing cells.
-    ends : (Fraction, Fraction) or None
-        Where values below the first place and from the second on have base values of their own,
-        before and behind the steps. `several` says for how many values each of these stands.
-    notation : Notation
-        How the table writes its values; labels are plain.
+    Two dots may stand for the dash; ``or (missing)`` may follow; ``*`` is any value. With `ends`,
+    values below the first place and from the second on have base values of their own, before and
+    behind the steps; `several` says for how many values each of these stands.
     """
 
     distance = "ordered"
     type: Literal["integer", "decimal", "date"]
-    months: bool
-    origin: Fraction
-    width: Fraction
+    months: bool  # whether dates are counted in months instead of days
+    origin: Fraction  # a place where a step begins
+    width: Fraction  # of all steps
     first: int = field(repr=False)  # which may be the least value of a table
-    steps: int
-    missing: bool
+    steps: int  # how many
+    missing: bool  # whether one more base value, the last, stands for missing cells
     ends: tuple[Fraction, Fraction] | None = None
     several: Mapping[int, int] = field(default_factory=dict)
-    notation: Notation = PLAIN
+    notation: Notation = PLAIN  # of values in the table; labels are plain
 
     @property
     def _present(self) -> int:

@@ -74,37 +74,17 @@ Tally = Mapping[tuple[str | None, ...], int]
 
 @dataclass(frozen=True, repr=False)
 class Reading(Outlined):
-    """What the reader knows about a released file; nothing of what was promised.
-
-    Attributes
-    ----------
-    header : tuple of str
-        All its columns in order.
-    quasi : mapping of str to BlockLabels
-        The quasi-identifiers, and what their labels may say.
-    sensitive : mapping of str to SensitiveFacts
-        The sensitive columns, and which values the whole table has there.
-    table_rows : int
-        Rows of the table before any suppression.
-    stars : bool
-        Whether suppressed rows are present, every cell a star.
-    defused : bool
-        Whether cells that a spreadsheet would run carry an apostrophe.
-    c : float
-        The constant of recursive (c,ℓ)-diversity.
-    declared : bool
-        Whether the base values of all quasi-identifiers follow from what was declared, so that a
-        loss does not depend on rows that are not released.
-    """
+    """What the reader knows about a released file; nothing of what was promised."""
 
     format: Format
-    header: tuple[str, ...]
-    quasi: Mapping[str, BlockLabels]
-    sensitive: Mapping[str, SensitiveFacts]
-    table_rows: int
-    stars: bool = False
-    defused: bool = False
-    c: float = 3
+    header: tuple[str, ...]  # all its columns in order
+    quasi: Mapping[str, BlockLabels]  # what their labels may say
+    sensitive: Mapping[str, SensitiveFacts]  # which values the whole table has there
+    table_rows: int  # before any suppression
+    stars: bool = False  # whether suppressed rows are present, every cell a star
+    defused: bool = False  # whether cells that a spreadsheet would run carry an apostrophe
+    c: float = 3  # of recursive (c,ℓ)-diversity
+    # whether all base values were declared, so that no loss depends on rows not released
     declared: bool = True
 
     @property
@@ -117,14 +97,6 @@ class Reading(Outlined):
         """Whether compiled loops, which divide floats, find the same quotients to the last bit."""
         spans = [facts.span for facts in self.sensitive.values()]
         return self.table_rows**2 * max([1, *spans]) < _WHOLE
-
-    def check_header(self, header: Sequence[str]) -> None:
-        """Refuse a file of other columns."""
-        found = tuple(map(undefuse, header) if self.defused else header)
-        if found != self.header:
-            raise CertificateError(
-                f"its columns are {', '.join(found)} instead of {', '.join(self.header)}"
-            )
 
     def text(self, cell: str) -> str:
         """Give what a cell of text stands for."""
@@ -423,7 +395,7 @@ def _tally_csv(database: DuckDBPyConnection, parts: Sequence[Path], reading: Rea
     import duckdb
 
     for part in parts:
-        next(_rows_of(part, reading), None)  # refuses other columns
+        next(rows_of(part, reading.header, defused=reading.defused), None)  # refuses other columns
     plain = look_at(parts, FileForm(delimiter=","))
     if plain is not None:
         names = [f"c{i}" for i in range(len(reading.header))]
@@ -445,28 +417,34 @@ def _tally_csv(database: DuckDBPyConnection, parts: Sequence[Path], reading: Rea
     columns = ", ".join(f"c{i} VARCHAR" for i in range(len(reading.header)))
     database.execute(f"CREATE TEMP TABLE fed ({columns})")
     for part in parts:
-        rows = _rows_of(part, reading)
+        rows = rows_of(part, reading.header, defused=reading.defused)
         while block := list(islice(rows, _FED)):
             _feed(database, "fed", zip(*block, strict=True))
     _tally(database, "fed", reading)
     database.execute("DROP TABLE fed")
 
 
-def _rows_of(part: Path, reading: Reading) -> Iterator[list[str]]:
-    """Parse a CSV file strictly, row by row."""
+def rows_of(path: Path, header: Sequence[str], *, defused: bool = False) -> Iterator[list[str]]:
+    """Parse a CSV file of these columns strictly, row by row."""
     try:
-        with long_fields(), part.open(encoding="utf-8", newline="") as stream:
+        with long_fields(), path.open(encoding="utf-8", newline="") as stream:
             rows = csv.reader(stream, strict=True)
-            reading.check_header(next(rows, []))
+            _check_header(next(rows, []), header, defused)
             for row in rows:
-                if len(row) != len(reading.header):
+                if len(row) != len(header):
                     raise CertificateError(
                         f"the row that ends in line {rows.line_num} has {len(row)} cells instead "
-                        f"of {len(reading.header)}"
+                        f"of {len(header)}"
                     )
                 yield row
     except (csv.Error, UnicodeDecodeError) as error:
         raise CertificateError(f"it is not a readable CSV file: {error}") from None
+
+
+def _check_header(found: Sequence[str], header: Sequence[str], defused: bool) -> None:
+    found = [*map(undefuse, found)] if defused else found
+    if [*found] != [*header]:
+        raise CertificateError(f"its columns are {', '.join(found)} instead of {', '.join(header)}")
 
 
 def _feed(database: DuckDBPyConnection, table: str, columns: Iterable[Sequence[object]]) -> None:
@@ -485,7 +463,8 @@ def _of_parquet(database: DuckDBPyConnection, parts: Sequence[Path], reading: Re
     types = _types(database, parts[0])
     for part in parts:
         schema = database.execute(f"SELECT name FROM parquet_schema({_places([part])})")
-        reading.check_header([name for (name,) in schema.fetchall()[1:]])
+        names_here = [name for (name,) in schema.fetchall()[1:]]
+        _check_header(names_here, reading.header, reading.defused)
         # DuckDB would make them the first one's, by which different cells become the same.
         if (own := _types(database, part)) != types:
             place = next(i for i, kind in enumerate(types) if own[i] != kind)

@@ -45,34 +45,16 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class SensitiveFacts(Outlined):
-    """What groups are compared with in a sensitive column.
+    """What groups are compared with in a sensitive column: the whole table, or released rows."""
 
-    Attributes
-    ----------
-    rows : mapping of str to int
-        Rows with each value that occurs: those of the whole table, suppressed rows included, or
-        those that were released.
-    ground : BlockLabels or None
-        Where the values stand, if they are not all equally far apart.
-    levels : tuple of tuple of int
-        Of a tree, for each level below the root, from the leaves on: the first places of its nodes.
-    declared : bool
-        Whether `ground` follows from what was declared, whatever the rows hold.
-    bare_levels : tuple of tuple of int
-        Of a tree: its levels without the leaf of missing values.
-    last_place : int or None
-        Of an order with declared ends: the place of its last value that is not missing.
-    is_released : bool
-        Whether `rows` are released ones. What is not declared then follows from them.
-    """
-
+    # with each value that occurs, suppressed rows included unless `is_released`
     rows: Mapping[str, int]
-    ground: BlockLabels | None = None
-    levels: tuple[tuple[int, ...], ...] = ()
-    declared: bool = True
-    bare_levels: tuple[tuple[int, ...], ...] = ()
-    last_place: int | None = None
-    is_released: bool = False
+    ground: BlockLabels | None = None  # where values stand, if they are not all equally far apart
+    levels: tuple[tuple[int, ...], ...] = ()  # of a tree, from the leaves on: first places of nodes
+    declared: bool = True  # whether `ground` was declared, whatever the rows hold
+    bare_levels: tuple[tuple[int, ...], ...] = ()  # of a tree, without the leaf of missing values
+    last_place: int | None = None  # of an order with declared ends, of what is not missing
+    is_released: bool = False  # what is not declared then follows from `rows`
 
     def among(self, released: Mapping[str, int]) -> SensitiveFacts:
         """The same column where groups are compared with the released rows.

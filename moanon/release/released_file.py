@@ -31,40 +31,21 @@ _NO_STARS = "none"
 
 @dataclass(frozen=True, eq=False)
 class ReleasedFile:
-    """What is known of a released file; columns have the names of the original.
-
-    Attributes
-    ----------
-    table : Table
-        The original.
-    files : PairedFiles
-        Both where DuckDB reads them.
-    shown : mapping of str to str
-        All columns, and what the file calls them.
-    columns : mapping of str to Profile
-        The quasi-identifiers and the sensitive columns that the file has.
-    stars : {"all", "quasi", "none"}
-        Which rows are suppressed.
-    group_labels : array (columns, groups)
-        Place of each quasi-identifier's label in its profile; -1 is a cell without a value.
-    value_counts : mapping of str to (groups, values, rows)
-        Groups with the values of a sensitive column, as places, and the rows of each pair; in any
-        order, and the same pair perhaps more than once.
-    safe : bool
-        No cell would be run by a spreadsheet: apostrophes may see to that.
-    """
+    """What is known of a released file; columns have the names of the original."""
 
     name: str
-    table: Table
-    files: PairedFiles
-    shown: Mapping[str, str]
+    table: Table  # the original
+    files: PairedFiles  # both, where DuckDB reads them
+    shown: Mapping[str, str]  # all columns, and what the file calls them
+    # the quasi-identifiers and the sensitive columns that the file has
     columns: Mapping[str, Profile]
-    stars: str
-    group_labels: Ints
+    stars: str  # which rows are suppressed: "all", "quasi" or "none"
+    group_labels: Ints  # (columns, groups), places in profiles; -1 is a cell without a value
     sizes: Ints
+    # group, value, rows; a pair perhaps twice
     value_counts: Mapping[str, tuple[Ints, Values, Ints]]
     notes: tuple[str, ...]
-    safe: bool
+    safe: bool  # no cell would be run by a spreadsheet: apostrophes may see to that
 
     @classmethod
     def open(

@@ -48,26 +48,15 @@ Small = Literal["suppress", "keep"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChosenSolution(Outlined):
-    """A solution and what it promises.
+    """A solution and what it promises; its rule is the `suppression` of the front."""
 
-    Attributes
-    ----------
-    number : int
-        Its number on the front.
-    recodings, rule, objectives, bounds
-        As of `moanon.front.Front`, the rule being its `suppression`.
-    measures : mapping of str to number
-        All that the front says about it.
-    least : float or None
-        A loss that no generalization with as large a k goes below, where one was proven.
-    """
-
-    number: int
+    number: int  # on the front
     recodings: Recodings
     rule: Suppression
     objectives: tuple[str, ...]
     bounds: Mapping[str, float]
-    measures: Mapping[str, float]
+    measures: Mapping[str, float]  # all that the front says about it
+    # a loss that no generalization with as large a k goes below, if proven
     least: float | None = None
 
     def release(self, instance: Instance, recursive_c: float | None = None) -> Release:
@@ -229,28 +218,17 @@ class ChosenSolution(Outlined):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Anonymization(Outlined):
-    """One way to publish a table: a solution, or what was read of a released file.
+    """One way to publish a table: a solution, or what was read of a released file."""
 
-    Attributes
-    ----------
-    name, source : str
-        What it is called in results, ``RESULTS#17`` or the file; the results folder, or the file.
-    made_by : tuple of (str, int, mapping), or None
-        Where a classical algorithm made it: which one, the k it was asked for, its settings.
-    columns : frozenset of str or None
-        Columns that it shows; None for all that releases of the table show.
-    fingerprint : str
-        Differs from that of another anonymization of that name.
-    """
-
-    name: str
-    source: str
+    name: str  # what it is called in results: ``RESULTS#17``, or the file
+    source: str  # the results folder, or the file
     instance: Instance
     read: Grouping | None = None
     solution: ChosenSolution | None = None
+    # a classical algorithm, its k, its settings
     made_by: tuple[str, int, Mapping[str, Any]] | None = None
-    columns: frozenset[str] | None = None
-    fingerprint: str = ""
+    columns: frozenset[str] | None = None  # that it shows; None for all that releases show
+    fingerprint: str = ""  # differs from that of another anonymization of that name
 
     @cached_property
     def grouping(self) -> Grouping:

@@ -31,7 +31,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 
-from moanon.arrays import Bits, Floats, Ints, State, part_of, prefixed
+from moanon.arrays import Bits, Floats, Ints, State
 from moanon.errors import SearchError
 from moanon.proofs.cut_table import Polisher, ProofTable, can_settle
 from moanon.proofs.proof import settle_large
@@ -43,7 +43,7 @@ from moanon.search.algorithms import (
     default_limit,
 )
 from moanon.search.archive import Archive, normalized
-from moanon.search.checkpoint import generator_state, restore_generator
+from moanon.search.checkpoint import generator_state, part_of, prefixed, restore_generator
 from moanon.search.operators import SEED_SHARE, KnownGenomes, Unseen, first_genomes
 from moanon.search.problem import VIOLATION, AnonymizationProblem, Points
 from moanon.search.running import (

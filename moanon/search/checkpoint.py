@@ -150,6 +150,18 @@ class Checkpoints:
                 raise OutputError(f"{path} cannot be removed: {error.strerror or error}") from error
 
 
+def prefixed(prefix: str, state: State) -> State:
+    """A state whose names begin with a prefix, to be saved beside others."""
+    return {f"{prefix}{name}": array for name, array in state.items()}
+
+
+def part_of(state: State, prefix: str) -> State:
+    """What was saved with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)
+    }
+
+
 def write_arrays(path: Path, state: State, identity: Identity) -> None:
     """Write arrays to a file in the way of a checkpoint; a file that is there is replaced."""
     with StagedFiles(path, force=True) as staged:

@@ -24,7 +24,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from moanon.arrays import Ints, State, Values, part_of, prefixed
+from moanon.arrays import Ints, State, Values
 from moanon.errors import ImpossibleError, InfeasibleError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
@@ -47,6 +47,7 @@ from moanon.search.box_solving import (
     spread,
     with_size,
 )
+from moanon.search.checkpoint import part_of, prefixed
 from moanon.search.problem import AnonymizationProblem, Points
 from moanon.search.running import Search
 from moanon.search.utility_splits import UtilitySplits

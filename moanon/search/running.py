@@ -19,7 +19,7 @@ from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 from pymoo.core.termination import NoTermination
 
-from moanon.arrays import Bits, Floats, State, part_of, prefixed
+from moanon.arrays import Bits, Floats, State
 from moanon.errors import SearchError
 from moanon.front import Front
 from moanon.measures.evaluate import OnPart
@@ -34,7 +34,7 @@ from moanon.search.algorithms import (
     Stop,
 )
 from moanon.search.archive import Archive, front_of
-from moanon.search.checkpoint import PacedSaving
+from moanon.search.checkpoint import PacedSaving, part_of, prefixed
 from moanon.search.operators import Unseen
 from moanon.search.problem import AnonymizationProblem, Scale, scale_of
 

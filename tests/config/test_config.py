@@ -15,7 +15,7 @@ from moanon import config
 from moanon.config import Config, config_schema, name_from
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.table import Role
-from moanon.errors import ConfigError, DataError, HierarchyError, MoanonError
+from moanon.errors import ConfigError, DataError, MoanonError
 from tests.checkout import QUICKSTART
 from tests.config.loading import refusal, write
 
@@ -675,7 +675,7 @@ def test_a_source_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 def test_a_hierarchy_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     config = Config.load(write(tmp_path, b("role: quasi, kind: tree, hierarchy: none.yaml")))
-    with pytest.raises(HierarchyError, match=r"none\.yaml does not exist or is not a file"):
+    with pytest.raises(ConfigError, match=r"none\.yaml does not exist or is not a file"):
         config.specs()
 
 

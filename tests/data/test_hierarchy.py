@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from moanon.data import hierarchy as hierarchy_module
 from moanon.data.hierarchy import MAX_LEAVES, Hierarchy
 from moanon.data.treefile import MAX_LEVELS
-from moanon.errors import HierarchyError
+from moanon.errors import ConfigError
 from tests.refusals import refusal_of
 from tests.strategies import hierarchies, nested_trees
 
@@ -200,12 +200,12 @@ def test_all_below_a_root_of_one_child_is_a_block_beside_an_added_leaf() -> None
 
 
 def test_an_added_leaf_must_not_have_a_collapsed_name() -> None:
-    with pytest.raises(HierarchyError, match="has a node called 'A' already"):
+    with pytest.raises(ConfigError, match="has a node called 'A' already"):
         Hierarchy.from_arx("a;A;*\nb;b;*").with_leaf("A")
 
 
 def test_an_added_leaf_must_not_be_there() -> None:
-    with pytest.raises(HierarchyError, match="has a node called 'Government' already"):
+    with pytest.raises(ConfigError, match="has a node called 'Government' already"):
         work().with_leaf("Government")
 
 
@@ -393,7 +393,7 @@ def test_yaml_trees_of_adult_are_read(shared: Path, name: str, leaves: int, cuts
 # -- refusals ------------------------------------------------------------------------------------
 
 
-refusal = partial(refusal_of, HierarchyError)
+refusal = partial(refusal_of, ConfigError)
 
 
 ONE_ROOT = "t must be a mapping with exactly one root, e.g. 'Any: [a, b]'"

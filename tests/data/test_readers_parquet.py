@@ -156,7 +156,7 @@ def test_a_part_without_any_value_has_any_type(tmp_path: Path) -> None:
 
 
 @given(expected=st.lists(st.tuples(st.none() | CELL, st.none() | CELL), min_size=1, max_size=8))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 def test_written_parquet_is_read_back(tmp_path: Path, expected: Cells) -> None:
     path = tmp_path / "t.parquet"
     with duckdb.connect(":memory:") as database:

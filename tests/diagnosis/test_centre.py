@@ -27,7 +27,7 @@ from moanon.diagnosis import (
 )
 from moanon.diagnosis.questions import choose_rule, rule_measures
 from moanon.engines import open_source
-from moanon.errors import DataError, MoanonError, QuestionError
+from moanon.errors import ConfigError, DataError, MoanonError
 from moanon.grouping import Grouping
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import WITHIN_LIMIT
@@ -125,7 +125,7 @@ class TestReading:
 
     def test_too_many_columns(self):
         frame = pd.DataFrame({f"c{i}": ["x"] for i in range(63)})
-        with pytest.raises(QuestionError, match=r"at most 62 columns .* Got 63 of DataFrame"):
+        with pytest.raises(ConfigError, match=r"at most 62 columns .* Got 63 of DataFrame"):
             Diagnosis.read(frame)
 
     def test_an_embedded_table_by_its_name(self):
@@ -165,7 +165,7 @@ class TestReading:
         found = Diagnosis.read(config, ["a", "c"], ["d"])
         assert (found.columns, found.sensitive) == (("a", "c"), ("d",))
         assert found.notes[0].startswith(f"c is sensitive in {config}")
-        with pytest.raises(QuestionError, match="column 'c' is sensitive in "):
+        with pytest.raises(ConfigError, match="column 'c' is sensitive in "):
             Diagnosis.read(config, ["a", "c"])
 
     def test_columns_that_must_be_there_too(self, config):
@@ -287,25 +287,25 @@ class TestQuestions:
     )  # fmt: skip
     def test_what_cannot_be_asked(self, given, sentence):
         diagnosis = Diagnosis.read(figure_2(), list("VWXY"), ["Z"])
-        with pytest.raises(QuestionError) as error:
+        with pytest.raises(ConfigError) as error:
             diagnosis.ask(**given)
         assert str(error.value) == sentence
 
     def test_without_a_sensitive_column(self):
-        with pytest.raises(QuestionError, match="ℓ needs a sensitive column: name one"):
+        with pytest.raises(ConfigError, match="ℓ needs a sensitive column: name one"):
             Diagnosis.read(figure_2()).ask(model=DISTINCT)
 
     def test_distances_that_have_no_place_for_a_missing_value(self):
         frame = pd.DataFrame({"q": ["a", "b"], "s": ["1", None]})
         tree = Hierarchy.from_nested("Any", ["1", "2"])
         for model in (PrivacyModel("t", "ordered"), PrivacyModel("t", "tree", hierarchy=tree)):
-            with pytest.raises(QuestionError, match="has no place for the 1 missing values"):
+            with pytest.raises(ConfigError, match="has no place for the 1 missing values"):
                 Diagnosis.read(frame, ["q"], ["s"]).ask(model=model)
 
     def test_a_value_that_the_hierarchy_lacks(self):
         tree = Hierarchy.from_nested("Any", ["1", "2"])
         diagnosis = Diagnosis.read(pd.DataFrame({"q": ["a"], "s": ["3"]}), ["q"], ["s"])
-        with pytest.raises(QuestionError, match="has no leaf for the value '3' of column 's'"):
+        with pytest.raises(ConfigError, match="has no leaf for the value '3' of column 's'"):
             diagnosis.ask(model=PrivacyModel("t", "tree", hierarchy=tree))
 
     @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ class TestQuestions:
         ],
     )
     def test_models_that_mean_nothing(self, given, sentence):
-        with pytest.raises(QuestionError) as error:
+        with pytest.raises(ConfigError) as error:
             PrivacyModel(*given)
         assert str(error.value).startswith(sentence)
 
@@ -348,9 +348,9 @@ class TestRules:
                 assert model.is_whole == (rule in whole)
 
     def test_rules_that_do_not_fit(self):
-        with pytest.raises(QuestionError, match=r"rule must be one of .*, js\. Got 'xs'"):
+        with pytest.raises(ConfigError, match=r"rule must be one of .*, js\. Got 'xs'"):
             choose_rule(None, "xs")
-        with pytest.raises(QuestionError, match="js is one of t, and the question is about l"):
+        with pytest.raises(ConfigError, match="js is one of t, and the question is about l"):
             choose_rule("l", "js")
 
 
@@ -360,7 +360,7 @@ class TestRules:
 class TestSearching:
     def test_all_sets_of_many_columns_are_too_many(self):
         frame = pd.DataFrame({f"c{i}": ["x", "y"] for i in range(21)})
-        with pytest.raises(QuestionError, match="21 columns have 2,097,151 sets"):
+        with pytest.raises(ConfigError, match="21 columns have 2,097,151 sets"):
             Diagnosis.read(frame).ask()
         answer = Diagnosis.read(frame).ask(largest=2)
         assert len(answer) == 21 + 210
@@ -385,7 +385,7 @@ class TestSearching:
         monkeypatch.setattr(column_sets, "MAX_GROUPED", 100)
         rows = np.random.default_rng(1).integers(0, 2, size=(4000, 8)).astype(str)
         frame = pd.DataFrame(rows).rename(columns=str)
-        with pytest.raises(QuestionError, match="more than 100 sets of the 8 columns would have"):
+        with pytest.raises(ConfigError, match="more than 100 sets of the 8 columns would have"):
             Diagnosis.read(frame).ask(delta=0.5)
 
     @pytest.mark.parametrize("given_", [{"level": 3}, {"delta": 0.2}, {"delta": "ask"}])
@@ -504,5 +504,5 @@ class TestAnswers:
 
     def test_sets_beyond_the_limit_of_lists(self, monkeypatch):
         monkeypatch.setattr(column_sets, "MAX_LISTED", 30)
-        with pytest.raises(QuestionError, match="5 columns have 31 sets, and at most 30"):
+        with pytest.raises(ConfigError, match="5 columns have 31 sets, and at most 30"):
             Diagnosis.read(figure_2()).ask(delta="ask")

@@ -64,7 +64,7 @@ def same(path: Path, here: Instance | Table, there: Instance | Table, **options:
     return counted
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_any_release(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("people")

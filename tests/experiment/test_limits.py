@@ -90,7 +90,7 @@ def test_a_limit_is_added_to_results_that_are_there() -> None:
 
 @pytest.mark.parametrize(("added", "drawn"), [(0.2, "false"), (0.01, "true")])
 def test_adding_a_limit_changes_no_byte_of_another(added: float, drawn: str) -> None:
-    sets = (f"output.plots={drawn}", f"output.report={drawn}")
+    sets = ("output.plots=false", f"output.report={drawn}")
     run(0.05, 0.1, out="a", sets=sets)
     before = {name: Path("a", name).read_bytes() for name in written("a") if "eta-" in name}
     assert ("eta-0.1/report.html" in before) == (drawn == "true")

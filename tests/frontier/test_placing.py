@@ -60,7 +60,7 @@ SUPPORTS = (0.05, 0.2, 0.5, 1.0)
 PEOPLE = {"sex": list("ffmmfm"), "town": list("ababab"), "ill": list("xxyyxy")}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_queries_are_answered_as_the_definition_says(data: st.DataObject) -> None:
     instance = data.draw(instances(most_rows=30, sensitive=1))

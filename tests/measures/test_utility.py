@@ -49,7 +49,7 @@ def expected(instance: Instance) -> dict[naive_populations.Predicate, list[int]]
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ruled_instances())
 def test_populations_are_those_of_the_definition(instance: Instance) -> None:
     wanted = expected(instance)
@@ -74,7 +74,7 @@ def test_populations_are_those_of_the_definition(instance: Instance) -> None:
     assert found.truth["s0"].sum(axis=1).tolist() == found.rows.tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_utility_loss_of_boxes_is_that_of_the_definition(data: st.DataObject) -> None:
     instance = data.draw(ruled_instances())
@@ -88,7 +88,7 @@ def test_utility_loss_of_boxes_is_that_of_the_definition(data: st.DataObject) ->
         assert found == pytest.approx(slow, rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_utility_loss_of_rows_is_that_of_the_definition(data: st.DataObject) -> None:
     instance = data.draw(ruled_instances())
@@ -109,7 +109,7 @@ def test_utility_loss_of_rows_is_that_of_the_definition(data: st.DataObject) -> 
         assert found == pytest.approx(slow, rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_a_search_sees_what_is_measured_of_a_release(data: st.DataObject) -> None:
     instance = data.draw(ruled_instances())
@@ -127,7 +127,7 @@ def test_a_search_sees_what_is_measured_of_a_release(data: st.DataObject) -> Non
                 assert measure_grouping(grouping)["u_loss"] == each
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(ruled_instances())
 def test_what_is_not_generalized_loses_nothing(instance: Instance) -> None:
     if not expected(instance):

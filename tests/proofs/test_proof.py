@@ -58,7 +58,7 @@ def proof_for(table: ProofTable, k: int, limit: int) -> Proof:
     return Proof(table, k, limit, table.whole, no_experience(table.bits))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(instances(most_rows=30, sensitive=0), st.sampled_from(ETAS), st.integers(1, 12))
 def test_bounds_are_never_above_the_truth_and_equal_to_it_at_the_end(instance, eta, k):
     assume(instance.layout.count() <= 300 and k <= instance.cells.rows)

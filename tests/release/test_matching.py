@@ -332,6 +332,22 @@ def test_what_does_not_fit_is_refused(
         released(tmp_path, text, **options)
 
 
+@pytest.mark.parametrize(("row", "label"), [(4, "20s"), (3, "30s"), (6, "30s"), (5, "50s")])
+def test_a_label_that_misses_its_value_by_one_is_refused(
+    tmp_path: Path, row: int, label: str
+) -> None:
+    # In the order of the domain, 21 24 | 36 37 | 58, each value stands right beside the block.
+    ages = ["20s", "20s", "20s", "30s", "30s", "50s"]
+    shown = PEOPLE.assign(age=ages)
+    released(tmp_path, shown.to_string(index=False), key="number")
+    shown.loc[row - 1, "age"] = label
+    message = (
+        rf"in row {row} the label '{label}' of column 'age' does not hold the original's value"
+    )
+    with pytest.raises(DataError, match=message):
+        released(tmp_path, shown.to_string(index=False), key="number")
+
+
 def test_a_cell_without_a_label_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("age,sex\n" + "20s,any\n" * 5 + ",any\n")

@@ -152,7 +152,7 @@ def test_releases_with_sets_are_compared(front: Front) -> None:
 
 
 @given(st.data())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_sets_written_to_a_file_are_found_there(tmp_path_factory, data) -> None:
     instance = data.draw(rich_instances())
     grouping = Grouping.of_boxes(instance, *data.draw(boxes(instance, suppress=False)))

@@ -99,7 +99,7 @@ def check_solution(instance: Instance, grouping: Grouping) -> tuple[int, Fractio
 
 
 @given(rich_instances(24), st.sampled_from([0.0, 0.1, 0.4]))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_every_solution_is_what_the_front_says(instance: Instance, eta: float) -> None:
     # sets of neighbouring nodes among its trees, too
     search = searched(instance, Suppression("limit", eta))
@@ -127,7 +127,7 @@ def ill_by_age(ages: list[int], illnesses: str) -> Instance:
 
 
 @given(rich_instances(24), st.sampled_from([0.0, 0.3]), st.integers(1, 3))
-@settings(max_examples=30)
+@settings(max_examples=20)
 @pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
 def test_every_group_meets_the_constraints(instance: Instance, eta: float, least: int) -> None:
     rule = Suppression("limit", eta, constraints=(("l_distinct", least), ("k", 2)))
@@ -271,7 +271,7 @@ def test_columns_with_too_many_values_to_list_lose_the_same() -> None:
         "Any", {f"{i}": [f"{i}.{j}" for j in range(20)] for i in range(20)}
     )
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"a": rng.choice(tree.leaves, 80), "b": rng.integers(0, 999, 80)})
+    frame = pd.DataFrame({"a": rng.choice(tree.leaves, 50), "b": rng.integers(0, 999, 50)})
     table = read_table(frame, {"a": "quasi", "b": "quasi"})
     instance = Instance.build(table, {"a": TreeSpec(tree), "b": IntervalSpec(1, (0, 999))})
     front = searched(instance, Suppression("limit", 0.1)).front(1000)

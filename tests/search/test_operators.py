@@ -202,7 +202,7 @@ def test_with_ends_a_tree_column_without_a_common_boundary_is_exchanged_or_not()
 
 def test_the_rate_of_crossover_is_that_of_matings():
     layout = Layout({"sex": ordered(1), "race": ordered(1)})
-    parents = np.repeat(np.array([[[0, 0]], [[1, 1]]], np.uint8), 8_000, axis=1)
+    parents = np.repeat(np.array([[[0, 0]], [[1, 1]]], np.uint8), 2_000, axis=1)
     changed = cross(layout, parents, rate=0.9)[0] != parents[0]
     # Each column has two points, one of which exchanges it: 9/10 · 1/2, and for both 9/10 · 1/4.
     assert changed.mean(axis=0) == pytest.approx([0.45, 0.45], abs=0.03)

@@ -34,7 +34,7 @@ def as_boxes(splits: UtilitySplits, group: np.ndarray) -> Grouping:
     return Grouping.of_boxes(splits.instance, group, starts, stops)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_groups_meet_what_is_asked_and_lose_no_more_than_one(data: st.DataObject) -> None:
     instance = data.draw(instances(most_rows=30, sensitive=data.draw(st.integers(1, 2))))

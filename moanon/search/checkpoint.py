@@ -26,7 +26,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Bits, State
 from moanon.atomic import StagedFiles, sync_folder
-from moanon.data.source import is_kept_as, kept, new_key
+from moanon.data.table import is_kept_as, kept, new_key
 from moanon.errors import OutputError, SearchError
 
 #: The names a checkpoint can have in its folder.

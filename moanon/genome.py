@@ -30,8 +30,7 @@ from moanon.data.domain import (
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import Subpopulations, SubpopulationSpec
 from moanon.data.rows import find_tuples
-from moanon.data.source import with_cells
-from moanon.data.table import Role, Table
+from moanon.data.table import Role, Table, with_cells
 from moanon.errors import ConfigError, DataError, GenomeError
 from moanon.kernels.costs import Prices, make_prices
 from moanon.kernels.histograms import (

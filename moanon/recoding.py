@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from moanon.arrays import Bits, Ints, Outlined, Values
 from moanon.data.domain import NOT_SHOWN
-from moanon.data.source import is_kept_as, kept, new_key
+from moanon.data.table import is_kept_as, kept, new_key
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures.suppression import Suppression
 from moanon.sealing import packed_numbers, seal, unpacked_numbers, unseal

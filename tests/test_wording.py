@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from moanon.cli.printing import show
+from moanon.cli.application import show
 from moanon.wording import Grid, Part, Worded, counted, facts
 from tests.cli.commands import Captured
 

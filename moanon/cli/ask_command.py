@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moanon.cli.application import DONE, NO, app, flag, given
+from moanon.cli.application import DONE, NO, app, flag, given, note, on_one_line, print_json, show
 from moanon.cli.options import ResultsArgument, named_number, share
-from moanon.cli.printing import note, on_one_line, print_json, show
 
 if TYPE_CHECKING:
     from moanon.front import Answer, Choice, Front, Limit, Question
@@ -126,7 +125,11 @@ def _show(records: _Records, answers: Sequence[Answer], best: int | None, *, col
     if miss is not None and (more := _another_limit(folders[best], record, answers[best])):
         typer.echo(f" Next: {more} (adds that limit), then ask again")
     else:
-        typer.echo(f" Next: {_next(folders[best], record, choice)}")
+        in_python = (
+            f'front.release({choice.id}).write("release.csv") in Python, where the front was saved '
+            "from; moanon export needs a config.yaml, which only moanon run writes"
+        )
+        typer.echo(f" Next: {_export(folders[best], record, choice) or in_python}")
 
 
 def _show_columns(folder: Path, record: Mapping[str, Any], choice: Choice) -> None:
@@ -216,11 +219,3 @@ def _another_limit(folder: Path, record: Mapping[str, Any], answer: Answer) -> s
     above = folder.parent if folder.name.startswith("eta-") else folder
     config = on_one_line(shlex.quote(str(above / "config.yaml")))
     return f"moanon run {config} --eta {asked[0].bound:g}"
-
-
-def _next(folder: Path, record: Mapping[str, Any], choice: Choice) -> str:
-    """What to do with the answer."""
-    return _export(folder, record, choice) or (
-        f'front.release({choice.id}).write("release.csv") in Python, where the front was saved '
-        "from; moanon export needs a config.yaml, which only moanon run writes"
-    )

@@ -8,9 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from moanon.cli.application import app, argument, flag, given, grouped
+from moanon.cli.application import (
+    app,
+    argument,
+    flag,
+    given,
+    grouped,
+    on_one_line,
+    print_json,
+    show,
+)
 from moanon.cli.options import ConfigArgument, FormOptions, SetOption, names
-from moanon.cli.printing import on_one_line, print_json, show
 
 
 @app.command(epilog="Example: moanon check configs/quickstart.yaml --set data.missing=category")

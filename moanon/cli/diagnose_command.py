@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from moanon.cli.application import NO, app, argument, flag, given, grouped
+from moanon.cli.application import (
+    NO,
+    app,
+    argument,
+    flag,
+    given,
+    grouped,
+    on_one_line,
+    print_json,
+    show,
+)
 from moanon.cli.options import CsvDelimiterOption, number_in
-from moanon.cli.printing import on_one_line, print_json, show
 from moanon.errors import ConfigError, OutputError
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.atomic import StagedFiles
-from moanon.cli.application import app, argument, flag, given, grouped
+from moanon.cli.application import app, argument, flag, given, grouped, show
 from moanon.cli.options import DataOption, IdArgument, ResultsArgument, share
-from moanon.cli.printing import show
 from moanon.wording import counted, facts
 
 if TYPE_CHECKING:

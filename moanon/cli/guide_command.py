@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from moanon.cli.application import app, argument
-from moanon.cli.printing import show, show_markdown
+from moanon.cli.application import app, argument, show, show_markdown
 from moanon.errors import ConfigError
 from moanon.wording import Grid
 

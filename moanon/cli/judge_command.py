@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moanon.cli.application import app, argument, flag, given, grouped
+from moanon.cli.application import app, argument, flag, given, grouped, print_json, show
 from moanon.cli.options import ColumnOptions, JsonOption, OriginalOption, SensitiveOption, names
-from moanon.cli.printing import print_json, show
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:

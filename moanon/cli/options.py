@@ -14,7 +14,7 @@ import typer
 from moanon.cli.application import argument, flag, given
 
 if TYPE_CHECKING:
-    from moanon.data.file_form import FormKeys
+    from moanon.data.cell_reading import FormKeys
     from moanon.experiment.anonymizations import KnownColumns
 
 

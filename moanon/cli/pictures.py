@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moanon.cli.application import app, argument, flag, given
+from moanon.cli.application import app, argument, flag, given, note, on_one_line, show
 from moanon.cli.options import QuietOption
-from moanon.cli.printing import note, on_one_line, show
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:

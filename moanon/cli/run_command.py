@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.baselines import BASELINES
-from moanon.cli.application import DONE, app, argument, flag, given, grouped
+from moanon.cli.application import (
+    DONE,
+    app,
+    argument,
+    flag,
+    given,
+    grouped,
+    note,
+    on_one_line,
+    show,
+)
 from moanon.cli.options import (
     ConfigArgument,
     DataOption,
@@ -22,7 +32,6 @@ from moanon.cli.options import (
     limit,
     share,
 )
-from moanon.cli.printing import note, on_one_line, show
 from moanon.wording import Grid, Part, facts
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moanon.cli.application import app, argument, flag, given, grouped
+from moanon.cli.application import app, argument, flag, given, grouped, note, on_one_line, show
 from moanon.cli.options import ColumnOptions, OriginalOption, QuietOption, ThreadsOption, names
-from moanon.cli.printing import note, on_one_line, show
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -46,8 +46,8 @@ from moanon.config.sections import (
     ProblemSection,
     SearchSection,
 )
+from moanon.data.cell_reading import FormKeys
 from moanon.data.domain import DomainSpec
-from moanon.data.file_form import FormKeys
 from moanon.data.populations import SubpopulationSpec
 from moanon.data.rules import declared_texts
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
@@ -208,23 +208,11 @@ class Config(BaseModel):
         options: Mapping[str, str] | None = None,
         content: bytes | None = None,
     ) -> Config:
-        """Read a configuration file.
+        """Read a YAML file; what is unknown, impossible or contradictory is a ConfigError.
 
-        Parameters
-        ----------
-        path : str or Path
-            A YAML file.
-        sets : sequence of str
-            Overrides ``key.path=value``; later ones win.
-        options : mapping of str to str, optional
-            Further overrides, by the names that errors about them state.
-        content : bytes, optional
-            What the file holds, where it has been read already.
-
-        Raises
-        ------
-        ConfigError
-            If the file is not strict YAML or says something unknown, impossible or contradictory.
+        `sets` are overrides ``key.path=value``, of which later ones win; `options` are further ones
+        by the names that errors about them state. `content` is what the file holds, where it has
+        been read already.
         """
         path = Path(path)
         tree = read(path, sets, options, content)
@@ -278,19 +266,15 @@ class Config(BaseModel):
 
     def specs(self) -> dict[str, DomainSpec]:
         """Declared domain of each quasi-identifier; reads the hierarchies."""
-        return {
-            name: column.spec(self.data)
-            for name, column in self.columns.items()
-            if column.role == "quasi"
-        }
+        return self._specs("quasi")
 
     def distances(self) -> dict[str, DomainSpec]:
         """Sensitive columns that say how far apart their values are; reads the hierarchies."""
-        return {
-            name: column.spec(self.data)
-            for name, column in self.columns.items()
-            if column.role == "sensitive" and column.kind is not None
-        }
+        return self._specs("sensitive")
+
+    def _specs(self, role: str) -> dict[str, DomainSpec]:
+        described = {n: c for n, c in self.columns.items() if c.role == role and c.kind is not None}
+        return {name: column.spec(self.data) for name, column in described.items()}
 
     @property
     def hierarchy_files(self) -> tuple[Path, ...]:
@@ -350,19 +334,15 @@ class Config(BaseModel):
         """
         from moanon.genome import Instance  # here, because it waits for the compiler
 
+        least = self.problem.min_support
         return Instance.build(
             table,
             self.specs() if specs is None else specs,
             distances=self.distances(),
             weights=self.weights,
             label=self.problem.class_column,
-            subpopulation_spec=self._population_rule(),
+            subpopulation_spec=None if least is None else SubpopulationSpec(least, self.ancestors),
         )
-
-    def _population_rule(self) -> SubpopulationSpec | None:
-        if self.problem.min_support is None:
-            return None
-        return SubpopulationSpec(self.problem.min_support, self.ancestors)
 
     @property
     def ancestors(self) -> dict[str, tuple[int, ...]]:

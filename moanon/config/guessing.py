@@ -122,17 +122,8 @@ _BAND = re.compile(
 _UPWARDS = re.compile(r"\s*(\+|(and|or) (over|more|older|above|up)|und (älter|mehr)|et plus)\W*.*")
 
 #: Answers that are no place on a scale and stand behind it.
-_NO_ANSWERS = frozenset(
-    [
-        "unknown",
-        "other",
-        "refused",
-        "don't know",
-        "do not know",
-        "not applicable",
-        "not in universe",
-    ]
-)
+_NO_ANSWERS = {"unknown", "other", "refused", "don't know", "do not know"}
+_NO_ANSWERS |= {"not applicable", "not in universe"}
 #: Answers that have an order of their own, whatever that of the alphabet.
 _ORDERS = [
     scale.split(", ")

@@ -26,10 +26,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from moanon import datasets
 from moanon.atomic import checked_path
 from moanon.data import strict_yaml
-from moanon.data.file_form import checked_encoding
+from moanon.data.cell_reading import checked_encoding
 from moanon.data.rules import checked_rule
-from moanon.data.source import is_address
 from moanon.data.strict_yaml import YamlNode, path_text
+from moanon.data.table import is_address
 from moanon.engines.addresses import refuse_password
 from moanon.errors import ConfigError, DataError, got
 from moanon.measures import MEASURES
@@ -244,13 +244,6 @@ def _key_depth(path: Sequence[str | int]) -> int:
 # -- checks of single values -----------------------------------------------------------------------
 
 
-def check_name(name: str) -> str:
-    """Accept what can be the name of a folder."""
-    if not re.fullmatch(r"\w[\w.-]{0,99}", name):
-        raise refusal()
-    return name
-
-
 def find_source(source: str, info: ValidationInfo) -> str:
     """Keep the name of an embedded table and addresses; make a path or glob absolute."""
     if is_address(source):
@@ -269,13 +262,6 @@ def check_encoding(name: str) -> str:
     except DataError:
         raise refusal() from None
     return name
-
-
-def check_format(text: str) -> str:
-    """Accept a format of dates."""
-    if "%" not in text:
-        raise refusal()
-    return text
 
 
 def check_folder(folder: str) -> str:

@@ -31,8 +31,6 @@ from moanon.config.reading import (
     check_distinct,
     check_encoding,
     check_folder,
-    check_format,
-    check_name,
     check_objectives,
     check_range,
     check_suppress_by,
@@ -41,15 +39,13 @@ from moanon.config.reading import (
     find_source,
     refusal,
 )
-from moanon.data.cell_reading import Notation
+from moanon.data.cell_reading import FormKeys, Notation
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
-from moanon.data.file_form import FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import MIN_SUPPORT
 from moanon.data.rules import rule_of, takes_steps
-from moanon.data.source import is_address
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
-from moanon.data.table import MissingPolicy
+from moanon.data.table import MissingPolicy, is_address
 from moanon.engines.opening import MEMORY
 from moanon.measures.suppression import MOST_RECURSIVE_C
 from moanon.search.algorithms import (
@@ -94,7 +90,10 @@ Place = int | float | Date
 Several = Annotated[
     tuple[T, ...], Strict(False), Field(min_length=1), AfterValidator(check_distinct)
 ]
-Name = Annotated[str, AfterValidator(check_name), "a name of letters, digits, '.', '_' and '-'"]
+#: What can be the name of a folder.
+Name = Annotated[
+    str, Field(pattern=r"^\w[\w.-]{0,99}$"), "a name of letters, digits, '.', '_' and '-'"
+]
 #: The registered algorithms, and what chooses among them.
 _ALGORITHMS = (AUTO, *ALGORITHMS)
 if TYPE_CHECKING:
@@ -196,8 +195,7 @@ class DataSection(BaseModel):
     thousands: Annotated[Sign | None, 'one sign, e.g. "."'] = None
     """What stands between groups of three digits in texts. Default: nothing."""
     memory: Annotated[
-        Annotated[str, Field(pattern=MEMORY.pattern)] | None,
-        "an amount such as 500MB or 2GB",
+        Annotated[str, Field(pattern=MEMORY.pattern)] | None, "an amount such as 500MB or 2GB"
     ] = None
     """How much memory the engine that reads files may use. Default: 500MB."""
     table: Annotated[str | None, "the name of a table"] = None
@@ -256,8 +254,7 @@ class ColumnSection(BaseModel):
     type: Kind | None = None
     """Of an interval column. Default: the narrowest that fits all values."""
     format: Annotated[
-        Annotated[str, AfterValidator(check_format)] | None,
-        'a format of dates, e.g. "%d.%m.%Y"',
+        Annotated[str, Field(pattern="%")] | None, 'a format of dates, e.g. "%d.%m.%Y"'
     ] = None
     """How the dates of an interval column are written, in the letters of strptime: %d day, %m
     month, %Y year, %b Jan, %H:%M time. Default: 2020-01-31. What is released is written so."""

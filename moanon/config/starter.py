@@ -25,14 +25,13 @@ from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
-from moanon.data.cell_reading import PLAIN, Notation
+from moanon.data.cell_reading import PLAIN, FileForm, FormKeys, Notation
 from moanon.data.column import Profile
 from moanon.data.domain import IntervalSpec
-from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.rules import checked_rule, rule_of, takes_steps
-from moanon.data.source import TABLE_ENDINGS, files_behind, is_address, likely_form
 from moanon.data.strict_yaml import dump
+from moanon.data.table import TABLE_ENDINGS, files_behind, is_address, likely_form
 from moanon.engines import Source, open_source
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.wording import counted
@@ -47,25 +46,11 @@ def write_starter(
     columns: Sequence[str] | None = None,
     **given: Unpack[FormKeys],
 ) -> tuple[Path, dict[str, int]]:
-    """Profile a table and write a configuration for it.
+    """Profile a table and write a configuration for it: given with how many columns have each role.
 
-    Parameters
-    ----------
-    file : str or Path
-        A CSV or Parquet file, a folder or a glob.
-    out : str or Path, optional
-        The configuration, never overwritten. Default: beside the file, with its name and ``.yaml``.
-    columns : sequence of str, optional
-        Those that a release may have. Default: all.
-    **given
-        As for `moanon.engines.open_source`; what is not given is detected.
-
-    Returns
-    -------
-    path : Path
-        What was written.
-    roles : dict of str to int
-        How many columns have each role.
+    `file` is a CSV or Parquet file, a folder or a glob; `out` the configuration, which is never
+    overwritten and by default lies beside the file, with its name and ``.yaml``; `columns` are
+    those that a release may have. What is not `given`, as for `open_source`, is detected.
     """
     if is_address(os.fspath(file)):
         raise DataError(

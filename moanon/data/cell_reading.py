@@ -1,7 +1,9 @@
-"""From the texts of cells to values: which mean none, which look alike, and numbers and dates.
+"""How files are written, and how the texts of their cells become values.
 
-Applied to the distinct values of a column, wherever its rows are, so that a table reads the same in
-memory, in DuckDB and in a database.
+A `FileForm` is what is known of files before they are read. A `CellReading` says which texts mean
+that there is no value, and which are the same one because they look alike. It is applied to the
+distinct values of a column, wherever its rows are, so that a table reads the same in memory, in
+DuckDB and in a database.
 
 Where a file does not write 1234.5 and 2020-01-31, a `Notation` turns a written text into the plain
 one that everything else reckons with: ``1.234,50 €`` into ``1234.50``, ``31.01.2020`` into
@@ -11,53 +13,142 @@ is keeps its own spelling. `recognize` finds the notation of a column from its v
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import product
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 
 from moanon.data.column import Column, Profile, holds_texts, sorted_column, without_tokens
-from moanon.data.file_form import FileForm
 from moanon.errors import DataError
+
+DEFAULT_ENCODING = "utf-8"
+#: Whether the first line names the columns, ``numbered`` where names need numbers to differ;
+#: or the names, where no line has them.
+Header = bool | Literal["numbered"] | tuple[str, ...]
+
+
+class FormKeys(TypedDict, total=False):
+    """The attributes of a `FileForm` as keywords, of which any may be left out."""
+
+    delimiter: str | None
+    encoding: str
+    sheet: str | None
+    header: Header
+    trim: bool
+    normalize: bool
+    spellings: Mapping[str, Sequence[str] | None]
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """What is known of files before they are read."""
+
+    #: Of CSV files: one character. By default the one of ``, ; tab |`` that splits the first line
+    #: most.
+    delimiter: str | None = None
+    encoding: str = DEFAULT_ENCODING  # of CSV files
+    sheet: str | None = None  # of Excel files; by default their only one
+    #: Of CSV and Excel files: whether the first line names the columns. If it does not, they are
+    #: called c1, c2, … or as is said here. ``numbered``: it does, but a name that was there before
+    #: gets a number (``age``, ``age.2``), and a column without one is called by its place.
+    header: Header = True
+    trim: bool = False  # of CSV files: whether blanks around cells are no part of them
+    #: Of any source: whether texts are one value that differ only in white space, invisible
+    #: characters, Unicode form or case; see `moanon.data.cell_reading.CellReading`.
+    normalize: bool = False
+    #: How such values are written, column by column; None for columns of numbers and dates. Where
+    #: nothing is said they are written without upper case.
+    spellings: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what no file has."""
+        delimiter = self.delimiter
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise DataError(
+                f"delimiter must be one character, no quote and no line end. Got {delimiter!r}"
+            )
+        checked_encoding(self.encoding)
+
+    @property
+    def first_line_names(self) -> bool:
+        """Whether the first line is one of names and not of cells."""
+        return self.header is True or self.header == "numbered"
+
+    def names_of(self, source: str, first: Sequence[str]) -> tuple[str, ...]:
+        """Name the columns of a file, given its first line.
+
+        Examples
+        --------
+        >>> FileForm(header="numbered").names_of("a.csv", ["age", "", "age", "age.2"])
+        ('age', 'c2', 'age.3', 'age.2')
+        >>> FileForm(header=False).names_of("a.csv", ["39", "f"])
+        ('c1', 'c2')
+        """
+        if self.header is True:
+            return tuple(first)
+        if self.header == "numbered":
+            return _numbered(first)
+        if self.header is False:
+            return tuple(f"c{place}" for place in range(1, len(first) + 1))
+        if len(self.header) != len(first):
+            raise DataError(
+                f"{source} has {len(first)} columns, but header names {len(self.header)}"
+            )
+        return self.header
+
+    def refuse_names(self, file: str) -> None:
+        """Refuse to say how columns are called that have their names in the file."""
+        if self.header is not True:
+            raise DataError(f"header is for text files and sheets; {file} names its columns itself")
+
+
+def _numbered(names: Sequence[str]) -> tuple[str, ...]:
+    taken, given = set(names), list[str]()
+    for place, name in enumerate(names, 1):
+        free, number = name or f"c{place}", 1
+        while free in given or (free in taken and (number > 1 or not name)):
+            number += 1
+            free = f"{name or f'c{place}'}.{number}"
+        given.append(free)
+    return tuple(given)
+
+
+def checked_encoding(name: str) -> str:
+    """Give the common name of an encoding of texts; others are refused."""
+    try:
+        codec = codecs.lookup(name)
+        "".encode(name)  # hex and its like are no encodings of texts
+    except (LookupError, ValueError, UnicodeError):
+        raise DataError(
+            f"encoding must be the name of one, such as utf-8, latin-1 or cp1252. Got {name!r}"
+        ) from None
+    return codec.name
 
 
 @dataclass(frozen=True, eq=False)
 class CellReading:
-    """How the cells of a source become values; made by `of`.
+    """How the cells of a source become values; made by `of`."""
 
-    Attributes
-    ----------
-    tokens : frozenset of str
-        Texts that mean "no value".
-    normalize : bool
-        Whether texts that look the same are one value. What that is called depends on the text
-        alone and never on the rows that have it, or a release would tell something of rows that
-        are not in it: the spelling that was declared for the column, or else `folded`.
-    spellings : mapping of str to (mapping or None)
-        Declared spellings by what `folded` makes of them, column by column; None for columns of
-        numbers and dates, whose texts stay as they are but for what is invisible around them.
-    """
-
-    tokens: frozenset[str]
+    tokens: frozenset[str]  # texts that mean "no value"
+    #: Whether texts that look the same are one value. What that is called depends on the text alone
+    #: and never on the rows that have it, or a release would say something of rows that are not in
+    #: it: the spelling that was declared for the column, or else `folded`.
     normalize: bool
+    #: Declared spellings by what `folded` makes of them, column by column; None for columns of
+    #: numbers and dates, whose texts stay as they are but for what is invisible around them.
     spellings: Mapping[str, Mapping[str, str] | None]
 
     @classmethod
     def of(cls, tokens: Sequence[str], form: FileForm) -> CellReading:
-        """Check what is said of a source.
-
-        Raises
-        ------
-        DataError
-            If tokens are no texts, or declared spellings look the same.
-        """
+        """Check what is said of a source: tokens must be texts, and spellings look different."""
         declared = form.spellings if form.normalize else {}
         spellings = {name: _by_look(name, texts) for name, texts in declared.items()}
         return cls(checked_tokens(tokens), form.normalize, spellings)
@@ -198,6 +289,35 @@ characters, Unicode form or case: whoever looks at them sees 2 values
     )
 
 
+# -- cells that a spreadsheet would run as formulas ------------------------------------------------
+
+#: First characters (also in full width) that make a spreadsheet take a cell for a formula.
+FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def is_formula(text: str | None) -> bool:
+    """Whether a spreadsheet would run a cell; plain numbers such as -3 or +1.5e3 are just shown."""
+    return text is not None and bool(FORMULA.match(text)) and not NUMBER.fullmatch(text)
+
+
+def defuse(text: str) -> str:
+    """Put an apostrophe before a cell that a spreadsheet would run as a formula.
+
+    A cell that already begins with apostrophes and then such a character gets one more, so that no
+    two cells become the same and a reader can undo it.
+
+    Examples
+    --------
+    >>> [defuse(text) for text in ("=1+1", "-3", "'=1+1", "it's")]
+    ["'=1+1", '-3', "''=1+1", "it's"]
+    """
+    bare = text.lstrip("'")
+    if is_formula(bare) or (bare != text and FORMULA.match(bare)):
+        return "'" + text
+    return text
+
+
 # -- how numbers and dates are written -------------------------------------------------------------
 
 #: Blanks that typesetters put between thousands: a plain one stands for all of them.
@@ -210,17 +330,6 @@ _YEARS = re.compile("%([Yy]|G|c|x|D)")
 class Notation:
     """How the numbers and dates of a column are written.
 
-    Attributes
-    ----------
-    decimal : str
-        What stands before the fraction of a number.
-    thousands : str
-        What stands between groups of three digits; nothing if empty.
-    unit : str
-        What may stand before or after a number, such as ``€`` or ``kg``.
-    format : str or None
-        How a date is written, in the letters of ``strptime``; by default as ISO 8601 has it.
-
     Examples
     --------
     >>> Notation(decimal=",", thousands=".", unit="€").plain_number("-1.234,50 €")
@@ -229,10 +338,10 @@ class Notation:
     '2020-01-31'
     """
 
-    decimal: str = "."
-    thousands: str = ""
-    unit: str = ""
-    format: str | None = None
+    decimal: str = "."  # what stands before the fraction of a number
+    thousands: str = ""  # what stands between groups of three digits; nothing if empty
+    unit: str = ""  # what may stand before or after a number, such as € or kg
+    format: str | None = None  # of dates, in the letters of strptime; None: as ISO 8601 has it
 
     def check(self, column: str) -> None:
         """Refuse signs that are the same, and a format without a year."""

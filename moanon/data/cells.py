@@ -60,17 +60,6 @@ class SensitiveCounts(Outlined):
 class Cells(Outlined):
     """The table as the search sees it.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The quasi-identifiers.
-    codes : array (columns, cells) of uint16
-        Base value of each column in each cell; cells in lexicographic order.
-    counts : array (cells,) of int64
-        Rows in each cell.
-    sensitive : tuple of SensitiveCounts
-        One for each sensitive column.
-
     Examples
     --------
     >>> import pandas as pd
@@ -82,10 +71,11 @@ class Cells(Outlined):
     ([[0, 1]], [1, 2])
     """
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the quasi-identifiers
+    #: Base value of each column in each cell (columns, cells); cells in lexicographic order.
     codes: npt.NDArray[np.uint16]
-    counts: Ints
-    sensitive: tuple[SensitiveCounts, ...]
+    counts: Ints  # rows in each cell
+    sensitive: tuple[SensitiveCounts, ...]  # one for each sensitive column
 
     @cached_property
     def rows(self) -> int:

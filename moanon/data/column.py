@@ -57,34 +57,19 @@ class ColumnProfile(Outlined):
     name: str
     values: tuple[str, ...]
     native: Values | None
-    counts: Ints
-    missing: int
+    counts: Ints  # rows with each value
+    missing: int  # rows without one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Column(Outlined):
-    """One column, factorized: a profile with its rows.
+    """One column, factorized: a profile with its rows."""
 
-    Attributes
-    ----------
-    name : str
-        Name in the source, literally.
-    codes : array (rows,) of int32
-        Per row the index into `values`; -1 where the value is missing.
-    values : tuple of str
-        The distinct texts that occur, sorted. Every one of them is used by some row.
-    native : array (values,) or None
-        The same values in their own type where the source is typed; None for text sources.
-    sql_type : str or None
-        Type of the column in a release where the schema of its source says it; None where only
-        values tell.
-    """
-
-    name: str
-    codes: NDArray[np.int32]
-    values: tuple[str, ...]
-    native: Values | None
-    sql_type: str | None = None
+    name: str  # in the source, literally
+    codes: NDArray[np.int32]  # per row the index into `values`; -1 where the value is missing
+    values: tuple[str, ...]  # the distinct texts that occur, sorted; some row has each of them
+    native: Values | None  # the same values in their own type; None for text sources
+    sql_type: str | None = None  # in a release; None where only values say it, and no schema
 
     @property
     def missing(self) -> int:

@@ -1,8 +1,8 @@
-"""How files of tables are written: encoding, what separates cells, which line names the columns.
+"""Finding out how text files are written, and decoding them.
 
 A table names each of its columns once. A file need not: some have no line of names, some repeat a
 name or leave one out. Nothing is made up in silence: such files are refused, unless their form says
-how columns are to be called (`FileForm.names_of`); `likely_header` proposes it.
+how columns are to be called (`moanon.data.cell_reading.FileForm`); `likely_header` proposes it.
 """
 
 from __future__ import annotations
@@ -12,26 +12,22 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal, TypedDict, cast
+from typing import IO, Any, cast
 
+from moanon.data.cell_reading import DEFAULT_ENCODING, Header, checked_encoding
 from moanon.errors import DataError, EncodingError
 
 #: Bytes that are read at a time, and then the rest of their last line.
 BLOCK_BYTES = 1 << 20
-DEFAULT_ENCODING = "utf-8"
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 _LINE_END = "\n"
 _CONTROLS = re.compile(rb"[\x80-\x9f]")
 _PACKED_BYTES = 1 << 17
 #: What can go wrong where a file is read, compressed ones included.
 READ_ERRORS = (OSError, EOFError, zlib.error)
-#: Whether the first line names the columns, ``numbered`` where names need numbers to differ;
-#: or the names, where no line has them.
-Header = bool | Literal["numbered"] | tuple[str, ...]
 #: What is no part of a cell where cells are trimmed.
 BLANKS = " \t"
 #: What helps where a line does not name each column once.
@@ -40,106 +36,6 @@ NUMBERED = "; data: {header: numbered} gives each a name of its own (age, age.2)
 _MOSTLY = 0.9
 #: A number or a date, in whatever notation.
 _FIGURES = re.compile(r"[$€£+(-]?\s*[0-9][0-9.,:/' ()-]*\s*[%$€£]?")
-
-
-class FormKeys(TypedDict, total=False):
-    """The attributes of a `FileForm` as keywords, of which any may be left out."""
-
-    delimiter: str | None
-    encoding: str
-    sheet: str | None
-    header: Header
-    trim: bool
-    normalize: bool
-    spellings: Mapping[str, Sequence[str] | None]
-
-
-@dataclass(frozen=True)
-class FileForm:
-    """What is known of files before they are read.
-
-    Attributes
-    ----------
-    delimiter : str or None
-        Of CSV files: one character. By default the one of ``, ; tab |`` that splits the first line
-        most.
-    encoding : str
-        Of CSV files.
-    sheet : str or None
-        Of Excel files; by default their only one.
-    header : bool, "numbered" or tuple of str
-        Of CSV and Excel files: whether the first line names the columns. If it does not, they are
-        called c1, c2, … or as is said here. ``numbered``: it does, but a name that was there before
-        gets a number (``age``, ``age.2``), and a column without one is called by its place.
-    trim : bool
-        Of CSV files: whether blanks around cells are no part of them.
-    normalize : bool
-        Of any source: whether texts are one value that differ only in white space, invisible
-        characters, Unicode form or case; see `moanon.data.cell_reading.CellReading`.
-    spellings : mapping of str to (sequence of str or None)
-        How such values are written, column by column; None for columns of numbers and dates. Where
-        nothing is said they are written without upper case.
-    """
-
-    delimiter: str | None = None
-    encoding: str = DEFAULT_ENCODING
-    sheet: str | None = None
-    header: Header = True
-    trim: bool = False
-    normalize: bool = False
-    spellings: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Refuse what no file has."""
-        delimiter = self.delimiter
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-            raise DataError(
-                f"delimiter must be one character, no quote and no line end. Got {delimiter!r}"
-            )
-        checked_encoding(self.encoding)
-
-    @property
-    def first_line_names(self) -> bool:
-        """Whether the first line is one of names and not of cells."""
-        return self.header is True or self.header == "numbered"
-
-    def names_of(self, source: str, first: Sequence[str]) -> tuple[str, ...]:
-        """Name the columns of a file, given its first line.
-
-        Examples
-        --------
-        >>> FileForm(header="numbered").names_of("a.csv", ["age", "", "age", "age.2"])
-        ('age', 'c2', 'age.3', 'age.2')
-        >>> FileForm(header=False).names_of("a.csv", ["39", "f"])
-        ('c1', 'c2')
-        """
-        if self.header is True:
-            return tuple(first)
-        if self.header == "numbered":
-            return _numbered(first)
-        if self.header is False:
-            return tuple(f"c{place}" for place in range(1, len(first) + 1))
-        if len(self.header) != len(first):
-            raise DataError(
-                f"{source} has {len(first)} columns, but header names {len(self.header)}"
-            )
-        return self.header
-
-    def refuse_names(self, file: str) -> None:
-        """Refuse to say how columns are called that have their names in the file."""
-        if self.header is not True:
-            raise DataError(f"header is for text files and sheets; {file} names its columns itself")
-
-
-def _numbered(names: Sequence[str]) -> tuple[str, ...]:
-    taken, given = set(names), list[str]()
-    for place, name in enumerate(names, 1):
-        free, number = name or f"c{place}", 1
-        while free in given or (free in taken and (number > 1 or not name)):
-            number += 1
-            free = f"{name or f'c{place}'}.{number}"
-        given.append(free)
-    return tuple(given)
 
 
 def likely_header(rows: Sequence[Sequence[str]]) -> Header:
@@ -193,35 +89,6 @@ def split_at_blanks(rows: Sequence[Sequence[str]]) -> bool:
     return len(blanks) == 1 and min(blanks) > 1
 
 
-# -- cells that a spreadsheet would run as formulas ------------------------------------------------
-
-#: First characters (also in full width) that make a spreadsheet take a cell for a formula.
-FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
-def is_formula(text: str | None) -> bool:
-    """Whether a spreadsheet would run a cell; plain numbers such as -3 or +1.5e3 are just shown."""
-    return text is not None and bool(FORMULA.match(text)) and not NUMBER.fullmatch(text)
-
-
-def defuse(text: str) -> str:
-    """Put an apostrophe before a cell that a spreadsheet would run as a formula.
-
-    A cell that already begins with apostrophes and then such a character gets one more, so that no
-    two cells become the same and a reader can undo it.
-
-    Examples
-    --------
-    >>> [defuse(text) for text in ("=1+1", "-3", "'=1+1", "it's")]
-    ["'=1+1", '-3', "''=1+1", "it's"]
-    """
-    bare = text.lstrip("'")
-    if is_formula(bare) or (bare != text and FORMULA.match(bare)):
-        return "'" + text
-    return text
-
-
 # -- from bytes to text ----------------------------------------------------------------------------
 
 
@@ -229,18 +96,6 @@ def unreadable(file: Path | str, error: Exception) -> DataError:
     """Say that a file cannot be read, with the first line of the reason."""
     reason = getattr(error, "strerror", None) or (str(error).splitlines() or [repr(error)])[0]
     return DataError(f"{file} cannot be read: {reason.removesuffix('.')}")
-
-
-def checked_encoding(name: str) -> str:
-    """Give the common name of an encoding of texts; others are refused."""
-    try:
-        codec = codecs.lookup(name)
-        "".encode(name)  # hex and its like are no encodings of texts
-    except (LookupError, ValueError, UnicodeError):
-        raise DataError(
-            f"encoding must be the name of one, such as utf-8, latin-1 or cp1252. Got {name!r}"
-        ) from None
-    return codec.name
 
 
 def guess_encoding(file: Path) -> str:

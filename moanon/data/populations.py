@@ -45,21 +45,12 @@ _MOST_NUMBERS = 200_000_000
 
 @dataclass(frozen=True)
 class SubpopulationSpec:
-    """Which subpopulations of a table count.
+    """Which subpopulations of a table count."""
 
-    Attributes
-    ----------
-    min_support : float
-        Least share of the rows, in (0, 1].
-    ancestors : mapping of str to tuple of int
-        For interval and ordered columns the widths of ranges, in base values.
-    most : int
-        If there are more subpopulations, they are refused.
-    """
-
-    min_support: float = MIN_SUPPORT
+    min_support: float = MIN_SUPPORT  # least share of the rows, in (0, 1]
+    #: For interval and ordered columns the widths of ranges, in base values.
     ancestors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    most: int = MOST_POPULATIONS
+    most: int = MOST_POPULATIONS  # more subpopulations are refused
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing."""
@@ -88,93 +79,54 @@ class SubpopulationSpec:
 
 
 @dataclass(frozen=True, eq=False)
-class Histograms:
-    """How often owners have each value of a sensitive column (compressed rows).
-
-    Owner ``i`` has ``rows[j]`` of value ``values[j]``, ``j`` in ``starts[i] .. starts[i+1] - 1``.
-    """
-
-    starts: Ints
-    values: Ints
-    rows: Floats
-    number: int
-
-    @classmethod
-    def of_cells(cls, counts: SensitiveCounts) -> Histograms:
-        """Those of a table's cells."""
-        rows = counts.counts.astype(np.float64)
-        return cls(counts.starts, counts.values.astype(np.int64), rows, len(counts.labels))
-
-    @classmethod
-    def count(cls, owner: Ints, value: Ints, rows: Ints, owners: int, number: int) -> Histograms:
-        """Add up rows of owners; what has no owner (below 0) is left out."""
-        has = owner >= 0
-        keys, place = np.unique(owner[has] * number + value[has], return_inverse=True)
-        total = np.bincount(place.reshape(-1), weights=rows[has], minlength=len(keys))
-        starts = np.searchsorted(keys, np.arange(owners + 1) * number)
-        return cls(starts.astype(np.int64), keys % number, total.astype(np.float64), number)
-
-    def sum(self) -> Floats:
-        """Rows of all owners by value."""
-        total = np.bincount(self.values, weights=self.rows, minlength=self.number)
-        return total.astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
 class ShownParts:
-    """A table as a release shows it: parts, each spread evenly over the base values of its box.
+    """A table as a release shows it: parts, each spread evenly over the base values of its box."""
 
-    Attributes
-    ----------
-    starts, stops : arrays (columns, parts)
-        Their boxes: base values ``start .. stop - 1``.
-    weight : array (parts,)
-        How much of the sensitive values of its owner each part brings.
-    owner : array (parts,)
-    histograms : Histograms
-        The sensitive values of the owners.
-    cell : array (parts,), optional
-        The cell that each part is of, where boxes are single cells.
-    """
-
-    starts: Ints
+    starts: Ints  # boxes (columns, parts): base values ``start .. stop - 1``
     stops: Ints
-    weight: Floats
+    weight: Floats  # how much of the sensitive values of its owner each part brings
     owner: Ints
-    histograms: Histograms
-    cell: Ints | None = None
+    #: The sensitive values of owners, compressed: starts, values, rows. Owner ``i`` has ``rows[j]``
+    #: of value ``values[j]``, ``j`` in ``starts[i] .. starts[i+1] - 1``.
+    histograms: tuple[Ints, Ints, Floats]
+    number: int  # of sensitive values
+    cell: Ints | None = None  # the cell that each part is of, where boxes are single cells
 
     @classmethod
     def of_cells(cls, cells: Cells, counts: SensitiveCounts) -> ShownParts:
         """The table as it is: every cell shows its own values."""
         codes, each = cells.codes.astype(np.int64), np.arange(len(cells))
-        return cls(codes, codes + 1, np.ones(len(cells)), each, Histograms.of_cells(counts), each)
+        values, rows = counts.values.astype(np.int64), counts.counts.astype(np.float64)
+        own = counts.starts, values, rows
+        return cls(codes, codes + 1, np.ones(len(cells)), each, own, len(counts.labels), each)
+
+    def total(self) -> Floats:
+        """Rows of all owners by sensitive value."""
+        _, values, rows = self.histograms
+        return np.bincount(values, weights=rows, minlength=self.number).astype(np.float64)
 
     def arrays(self) -> BoxParts:
         """The same as kernels take it."""
         from moanon.kernels.large_populations import BoxParts  # a rule is known without it
 
-        values = self.histograms
         starts, stops = (np.ascontiguousarray(ends) for ends in (self.starts, self.stops))
-        owned = values.starts, values.values, values.rows
-        return BoxParts(starts, stops, self.weight, self.owner, *owned)
+        return BoxParts(starts, stops, self.weight, self.owner, *self.histograms)
+
+
+def count_histograms(
+    owner: Ints, value: Ints, rows: Ints, owners: int, number: int
+) -> tuple[Ints, Ints, Floats]:
+    """Add up rows of owners for `ShownParts`; what has no owner (below 0) is left out."""
+    has = owner >= 0
+    keys, place = np.unique(owner[has] * number + value[has], return_inverse=True)
+    total = np.bincount(place.reshape(-1), weights=rows[has], minlength=len(keys))
+    starts = np.searchsorted(keys, np.arange(owners + 1) * number)
+    return starts.astype(np.int64), keys % number, total.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Subpopulations(Outlined):
     """All large subpopulations of a table, in the order of `moanon.kernels.large_populations`.
-
-    Attributes
-    ----------
-    domains : mapping of str to Domain
-        The quasi-identifiers.
-    rule : SubpopulationSpec
-    nodes : array (3, nodes)
-        What subpopulations are made of: column, first base value, and the one after the last.
-    last_node, depth, rows : arrays (subpopulations,)
-        The last node of each, its number of nodes less 1, and its rows.
-    truth : mapping of str to array (subpopulations, values)
-        For each sensitive column how many rows have each of its values.
 
     Examples
     --------
@@ -189,26 +141,21 @@ class Subpopulations(Outlined):
     ([{'sex': 'm'}], [[2.0, 1.0]])
     """
 
-    domains: Mapping[str, Domain]
+    domains: Mapping[str, Domain]  # the quasi-identifiers
     rule: SubpopulationSpec
+    #: What subpopulations are made of (3, nodes): column, first base value, the one after the last.
     nodes: Ints
-    last_node: Ints
-    depth: Ints
+    last_node: Ints  # of each subpopulation
+    depth: Ints  # its number of nodes less 1
     rows: Ints
+    #: For each sensitive column how many rows (subpopulations, values) have each of its values.
     truth: Mapping[str, Floats]
 
     @classmethod
     def find(
         cls, domains: Mapping[str, Domain], cells: Cells, rule: SubpopulationSpec
     ) -> Subpopulations:
-        """Find all large subpopulations.
-
-        Raises
-        ------
-        ConfigError
-            If there are none, or more than the rule allows, or its ancestors name what is no
-            interval or ordered column.
-        """
+        """Find all large subpopulations: at least one, and no more than the rule allows."""
         from moanon.kernels.large_populations import find_populations  # as above
 
         least = rule.least_rows(cells.rows)
@@ -235,7 +182,7 @@ class Subpopulations(Outlined):
         """Rows (subpopulations, values) of each by sensitive value, as parts show them."""
         from moanon.kernels.large_populations import estimate_populations  # as above
 
-        out = np.zeros((len(self), parts.histograms.number))
+        out = np.zeros((len(self), parts.number))
         estimate_populations(self.nodes, self.last_node, self.depth, parts.arrays(), out)
         return out
 

@@ -29,8 +29,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from moanon.data.cell_reading import FileForm
 from moanon.data.column import Column, chosen_positions, refuse_bad_names, sorted_column
-from moanon.data.file_form import BLANKS, NUMBERED, FileForm, text_blocks
+from moanon.data.file_form import BLANKS, NUMBERED, text_blocks
 from moanon.errors import DataError
 
 #: Rows handled at a time. Small enough for their texts to stay in the processor's cache, which
@@ -432,11 +433,6 @@ def rewrite(
 
     Given are its columns, the names of all that there were, its rows without the header, and the
     characters of its longest line.
-
-    Raises
-    ------
-    DataError
-        What the strict reader finds wrong, or if there is no room for the file.
     """
     try:
         with place.open("w", encoding="utf-8", newline="") as stream:

@@ -100,18 +100,10 @@ class RowStore(ABC):
     ) -> tuple[int, RowOrder]:
         """Write the rows that are shown, with their labels.
 
-        Parameters
-        ----------
-        labelling : Labelling
-        path : Path
-            A file that nobody reads yet, or a folder, which gets parts.
-        spell : function or None
-            How a cell of a CSV file is written; None for a Parquet file.
-
-        Returns
-        -------
-        How many cells a spreadsheet would run, of columns without labels and without an entry in
-        ``gaps``; and how rows stand.
+        `path` is a file that nobody reads yet, or a folder, which gets parts. `spell` says how a
+        cell of a CSV file is written; None stands for Parquet. Given are how many cells a
+        spreadsheet would run, of columns without labels and without an entry in ``gaps``, and how
+        rows stand.
         """
 
     def new_table(
@@ -123,40 +115,25 @@ class RowStore(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelling(Outlined):
-    """How rows are shown.
+    """How rows are shown."""
 
-    Attributes
-    ----------
-    codes : mapping of str to array
-        Of some columns the code of each value and, last, of its missing cells.
-    tuples : array (columns, tuples)
-        The tuples of codes whose rows are shown.
-    labels : mapping of str to (texts, array (tuples,))
-        For each labelled column its labels, and which of them each tuple has.
-    columns : mapping of str to str
-        The released columns in order, and what they are called in the release. One without labels
-        shows its own values.
-    gaps : mapping of str to str
-        Columns of which a missing cell shows something, and what; in others it stays missing.
-    with_gaps : set of str
-        Those of them of which a row that is shown has a missing cell.
-    stars : bool
-        Whether rows that are not shown are there all the same, every cell a star.
-    shuffle : Shuffle or None
-        None leaves rows in the order of the source.
-    rewrite : function or None
-        What to make of a text before it is shown.
-    """
-
+    #: Of some columns the code of each value and, last, of its missing cells.
     codes: Mapping[str, Ints]
+    #: The tuples of codes (columns, tuples) whose rows are shown.
     tuples: Values
+    #: For each labelled column its labels, and which of them each tuple has.
     labels: Mapping[str, tuple[Sequence[str], npt.NDArray[np.int32]]]
+    #: The released columns in order, and what the release calls them; one without labels shows its
+    #: own values.
     columns: Mapping[str, str]
+    #: Columns of which a missing cell shows something, and what; in others it stays missing.
     gaps: Mapping[str, str]
+    #: Those of them of which a row that is shown has a missing cell.
     with_gaps: Collection[str] = ()
+    #: Whether rows that are not shown are there all the same, every cell a star.
     stars: bool = False
-    shuffle: Shuffle | None = None
-    rewrite: Callable[[str], str] | None = None
+    shuffle: Shuffle | None = None  # None leaves rows in the order of the source
+    rewrite: Callable[[str], str] | None = None  # what to make of a text before it is shown
 
     @property
     def row_order(self) -> RowOrder:
@@ -180,27 +157,14 @@ _FRAME_TYPES: dict[str, tuple[Any, Any]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedColumn(Outlined):
-    """One column of a release, with its rows.
+    """One column of a release, with its rows."""
 
-    Attributes
-    ----------
-    name : str
-        In the table.
-    texts : array of object
-        What a cell may show; None where it shows nothing.
-    codes : array (rows,) of int
-        Index into `texts` for each released row.
-    native : array or None
-        The first of `texts` in their own type, where the source was typed and all cells still are.
-    sql_type : str
-        Type in Parquet.
-    """
-
-    name: str
-    texts: npt.NDArray[np.object_]
-    codes: npt.NDArray[np.integer[Any]]
+    name: str  # in the table
+    texts: npt.NDArray[np.object_]  # what a cell may show; None where it shows nothing
+    codes: npt.NDArray[np.integer[Any]]  # index into `texts` for each released row
+    #: The first of `texts` in their own type, where the source was typed and all cells still are.
     native: Values | None = None
-    sql_type: str = TEXT
+    sql_type: str = TEXT  # in Parquet
 
     def to_series(self) -> pd.Series[Any]:
         """A column of a frame: in its own type where there is one, otherwise texts and None."""
@@ -224,12 +188,8 @@ class ReleasedColumn(Outlined):
 class RowsInMemory(RowStore):
     """Rows as one code per row and column; an engine writes them.
 
-    Parameters
-    ----------
-    columns : mapping of str to Column
-    outside : array of bool or None
-        Where rows were left out that a release may show as stars: for each of all rows whether it
-        is such a one.
+    Where rows were left out that a release may show as stars, `outside` has for each of all rows
+    whether it is such a one.
     """
 
     def __init__(self, columns: Mapping[str, Column], outside: Bools | None = None) -> None:

@@ -26,9 +26,9 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from moanon.data.cell_reading import CellReading
+from moanon.data.cell_reading import CellReading, FileForm
 from moanon.data.column import Column, did_you_mean, sorted_column, typed_column
-from moanon.data.file_form import READ_ERRORS, FileForm, unreadable
+from moanon.data.file_form import READ_ERRORS, unreadable
 from moanon.data.readers import BLOCK_ROWS, FileReader
 from moanon.errors import DataError
 
@@ -55,10 +55,7 @@ _Row = tuple[int, list[Any]]
 def read_sheets(
     files: Sequence[Path], columns: Sequence[str] | None, form: FileForm, reading: CellReading
 ) -> tuple[dict[str, Column], tuple[str, ...]]:
-    """Read a sheet of each file as one table: all columns or those named, in file order.
-
-    Returned with the names of all columns.
-    """
+    """Read a sheet of each file as one table; given with the names of all columns."""
     reader = _SheetReader(columns, form)
     for file in files:
         reader.read(file)
@@ -152,17 +149,7 @@ def _cell(value: Any) -> _Cell:
 
 
 class _Workbook:
-    """A workbook whose sheets can be read row by row.
-
-    Parameters
-    ----------
-    file : Path
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or unpacks to more than a workbook should.
-    """
+    """A workbook whose sheets are read row by row, unless it unpacks to more than it should."""
 
     def __init__(self, file: Path) -> None:
         try:
@@ -257,11 +244,8 @@ def _values(place: str, cells: Iterable[dict[str, Any]]) -> list[Any]:
 class _BoundedArchive(ZipFile):
     """An archive whose parts are unpacked in pieces and counted, and have no document types.
 
-    Attributes
-    ----------
-    most : int
-        Bytes that may be read of a part that is opened; what the archive says of its size is not
-        believed.
+    Of a part that is opened `most` bytes may be read; what the archive says of its size is not
+    believed.
     """
 
     def __init__(self, file: Path) -> None:

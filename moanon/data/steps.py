@@ -186,22 +186,6 @@ class Scale:
 class Steps(Outlined):
     """A run of `count` equal steps, perhaps with one base value below and one above them.
 
-    Attributes
-    ----------
-    scale : Scale
-        How texts become numbers.
-    origin, width : Fraction
-        A place where a step begins, and the width of all steps.
-    first, count : int
-        Number of the first step, counted from the origin, and how many there are.
-    low, high : Fraction or None
-        Ends of a declared range; they clip the outer steps' labels and what is let in.
-    clamped : bool
-        Whether values outside the range are let in, below as the first base value and from `high`
-        on as the last.
-    below, above : int
-        So many steps stand behind these two: as far as the values of the table reach.
-
     Examples
     --------
     >>> steps = Steps.build(Scale("integer"), ["17", "90"], "age", 5, None, None)
@@ -214,15 +198,19 @@ class Steps(Outlined):
     ('<20', '<25', '[85-89]', '>=90')
     """
 
-    scale: Scale
-    origin: Fraction
+    scale: Scale  # how texts become numbers
+    origin: Fraction  # a place where a step begins
     width: Fraction
-    first: int = field(repr=False)  # which may be the least value of a table
+    #: Number of the first step, counted from the origin, which may be the least value of a table.
+    first: int = field(repr=False)
     count: int
-    low: Fraction | None = None
-    high: Fraction | None = None
+    low: Fraction | None = None  # ends of a declared range, which clip labels of outer steps ...
+    high: Fraction | None = None  # ... and what is let in
+    #: Whether values outside the range are let in, below as the first base value and from `high` on
+    #: as the last.
     clamped: bool = False
-    below: int = field(default=1, repr=False)  # how far a table reaches is not shown
+    #: So many steps stand behind these two: as far as the values of the table reach.
+    below: int = field(default=1, repr=False)
     above: int = field(default=1, repr=False)
 
     @classmethod

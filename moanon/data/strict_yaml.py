@@ -97,25 +97,12 @@ def parse(
 ) -> YamlNode | None:
     """Read YAML from a text, which errors call `where`; None if it holds nothing.
 
-    Parameters
-    ----------
-    text, where : str
-    error : type of MoanonError
-    refusals : mapping of str to str
-        What is said of a second ``document``, an ``alias`` or anchor, a ``key`` that is no text,
-        one that stands ``twice`` (`name`, `path` and `first` can be inserted) and a value that lies
-        too ``deep``. The others are refused only if something is said of them: a ``directive``, a
-        ``tag``, a ``merge`` key and an ``empty`` one.
-    max_depth : int
-        So many lists and mappings may lie inside one another; a mapping that is an item of a list
-        lies as deep as the list.
-    lines : bool
-        Whether nodes remember their line; not for a text that is no file.
-
-    Raises
-    ------
-    yaml.YAMLError
-        If the text is not YAML.
+    `refusals` has what is said of a second ``document``, an ``alias`` or anchor, a ``key`` that is
+    no text, one that stands ``twice`` (`name`, `path` and `first` can be inserted) and a value that
+    lies too ``deep``. The others are refused only if something is said of them: a ``directive``, a
+    ``tag``, a ``merge`` key and an ``empty`` one. At most `max_depth` lists and mappings may lie
+    inside one another; a mapping that is an item of a list lies as deep as the list. Nodes remember
+    their `lines`, unless the text is no file. What is no YAML raises ``yaml.YAMLError``.
     """
     return _Builder(text, where, error, refusals, max_depth, lines).document()
 

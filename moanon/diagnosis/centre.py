@@ -12,11 +12,10 @@ import numpy as np
 
 from moanon import datasets
 from moanon.arrays import Ints, Outlined
+from moanon.data.cell_reading import FileForm, FormKeys
 from moanon.data.cells import check_rows
 from moanon.data.column import absent_column, did_you_mean
-from moanon.data.file_form import FileForm, FormKeys
-from moanon.data.source import is_address, likely_form
-from moanon.data.table import Table
+from moanon.data.table import Table, is_address, likely_form
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
 from moanon.diagnosis.diagnosis_answers import (

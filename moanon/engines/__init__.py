@@ -6,7 +6,7 @@ nobody who asks can see which:
 
 - ``opening``: `read_table` and `open_source`, the one way in.
 - ``stores``: what all engines share, so that texts, missing values and domains are the same
-  wherever rows are; and rows in memory, which frames and sheets are.
+  wherever rows are.
 - ``files``: Parquet and CSV through DuckDB (``duck``), out of core. ``relations`` makes relations
   of DuckDB of them; CSV files that DuckDB would read otherwise than the strict reader are written
   again by that.
@@ -15,7 +15,7 @@ nobody who asks can see which:
   ``replacing`` has a new table take its name.
 """
 
-from moanon.data.source import Source
+from moanon.data.table import Source
 from moanon.engines.opening import open_source, read_table
 
 __all__ = ["Source", "open_source", "read_table"]

@@ -40,22 +40,13 @@ _OWN = {
 
 @dataclass(frozen=True)
 class Address:
-    """Where rows are: an address that ibis knows, and a table or a query there.
+    """Where rows are: an address that ibis knows, and a table or a query there."""
 
-    Attributes
-    ----------
-    url : str
-        Such as ``postgres://reader@host/people``; ``${NAME}`` stands for an environment variable.
-    table, query : str or None
-        One of them. A table may be named with its schema, as in ``clinic.patients``.
-    order_by : tuple of str
-        Columns that give rows an order; by default what is released does.
-    """
-
+    #: Such as ``postgres://reader@host/people``; ``${NAME}`` stands for an environment variable.
     url: str
-    table: str | None = None
+    table: str | None = None  # may be named with its schema, as in ``clinic.patients``
     query: str | None = None
-    order_by: tuple[str, ...] = ()
+    order_by: tuple[str, ...] = ()  # columns that give rows an order; else what is released does
 
     def __str__(self) -> str:
         return f"{self.url} {self.table or '(query)'}"
@@ -111,10 +102,7 @@ def refuse_password(url: str) -> None:
 def _connect(url: str) -> Any:
     """Connect by ibis; PostgreSQL by its own client, which knows services and password files.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the address is that of a file which is not there: it would be made.
+    The address of a file which is not there raises FileNotFoundError: it would be made.
     """
     import ibis
 

@@ -34,7 +34,7 @@ from moanon.data.column import (
     typed_column,
 )
 from moanon.data.rows import Labelling, RowOrder
-from moanon.data.source import digest_of_columns
+from moanon.data.table import digest_of_columns
 from moanon.engines.addresses import Address, Database, TableName, unused_name
 from moanon.engines.duck import DuckSession, copy_rows, in_quotes, is_formula_sql
 from moanon.engines.replacing import catalogue_of
@@ -483,9 +483,8 @@ class _ExactColumns:
             return _parser(_TIME, time.fromisoformat)
         if kind.is_decimal():
             return _parser(_NUMBER, Decimal)
-        return (
-            str if kind.is_null() else None
-        )  # where nothing is declared, and the first is missing
+        # Null: where nothing is declared, and the first is missing.
+        return str if kind.is_null() else None
 
     def distinct(self, name: str) -> tuple[Any, Ints]:
         """Give the distinct values of a column as the database has them, and rows of each."""
@@ -512,10 +511,7 @@ class _ExactColumns:
     def values(self, name: str, raw: Any) -> list[Any]:
         """Give what the distinct values of a column are, of an array of what the database has.
 
-        Raises
-        ------
-        DataError
-            If the database takes different ones for the same, or does not find them again.
+        Refused if the database takes different ones for the same, or does not find them again.
         """
         texts: list[Any] = raw.to_pylist()
         kind = self._rows[name].type()

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cached_property
@@ -27,19 +27,21 @@ import numpy as np
 
 from moanon.arrays import Ints, Values
 from moanon.atomic import ScratchFolder, part_name
-from moanon.data.file_form import FORMULA, NUMBER
+from moanon.data.cell_reading import FORMULA, NUMBER, is_formula
+from moanon.data.column import TEXT
+from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, RowsInMemory
 from moanon.errors import DataError
 from moanon.progress import interrupt_with_us
 
 if TYPE_CHECKING:
     import duckdb
 
-    from moanon.data.rows import Labelling
-
 #: What DuckDB may hold where nobody says it. Python and the compiled loops need some 300 MB beside.
 DEFAULT_MEMORY = "500MB"
 #: Bytes of a part, where a release is a folder of parts.
 PART_BYTES = 128 << 20
+#: Rows in memory that are handed to DuckDB at a time.
+_HELD_ROWS = 1 << 18
 #: What the C library of Linux calls the size from which on memory is the system's.
 _MMAP_THRESHOLD = -3
 #: Keys of tuples stay below this.
@@ -55,12 +57,8 @@ class _Database:
     """A DuckDB that all tables of this process share which may hold as much memory.
 
     To begin one takes longer than to count a small table. It spills to a folder of its own, which
-    goes with the process.
-
-    Attributes
-    ----------
-    lock : RLock
-        Whoever sets how many threads there are holds it: that is one number for all tables.
+    goes with the process. Whoever sets how many threads there are holds the `lock`: that is one
+    number for all tables.
     """
 
     def __init__(self, memory: str) -> None:
@@ -101,15 +99,10 @@ def _database(memory: str) -> _Database:
 
 
 class DuckSession:
-    """A connection with temporary tables of its own, for one table.
+    """A connection with temporary tables of its own, for one table, which messages call `source`.
 
-    Parameters
-    ----------
-    source : str
-        What messages call the table.
-    memory : str or None
-        How much DuckDB may hold before it spills, such as ``2GB``; all tables together that are
-        opened with as much.
+    Before it spills, DuckDB may hold as much `memory` (``2GB``) for all tables together that are
+    opened with as much.
     """
 
     def __init__(self, source: str, memory: str | None = None) -> None:
@@ -140,23 +133,24 @@ class DuckSession:
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement; what goes wrong is one sentence about the table."""
-        import duckdb
-
-        try:
+        with self._reporting():
             return self.database.execute(sql, list(parameters))
-        except duckdb.Error as error:
-            raise self.failure(error) from None
 
     def fetch(self, sql: str) -> dict[str, Any]:
         """Run a query and give its columns as arrays."""
+        with self._reporting():
+            found = self.database.execute(sql).fetchnumpy()
+        _trim()
+        return found
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
         import duckdb
 
         try:
-            found = self.database.execute(sql).fetchnumpy()
+            yield
         except duckdb.Error as error:
             raise self.failure(error) from None
-        _trim()
-        return found
 
     def give_back(self) -> None:
         """Have DuckDB's threads end and begin anew: each keeps for itself what it has freed.
@@ -192,18 +186,13 @@ class DuckSession:
 
     def value(self, sql: str) -> Any:
         """Run a query of one value."""
-        import duckdb
-
-        try:
+        with self._reporting():
             return self.one(sql)
-        except duckdb.Error as error:
-            raise self.failure(error) from None
 
     def one(self, sql: str) -> Any:
         """Run a query of one value; errors are those of DuckDB."""
-        ((found,),) = self.database.execute(
-            sql
-        ).fetchall()  # all of it: the rest would be in the way
+        # All of it: the rest would be in the way.
+        ((found,),) = self.database.execute(sql).fetchall()
         return found
 
     def new_name(self, kind: str) -> str:
@@ -356,21 +345,11 @@ def copy_rows(
 ) -> str:
     """SQL that writes labelled rows into a file, in the order that was asked for.
 
-    Parameters
-    ----------
-    rows : str
-        Where rows come from; ``r`` in what follows.
-    cells, types : sequence of str
-        Texts of the released columns in SQL, in the order of ``labelling.columns``, spelled for a
-        line of CSV if there is a `spell`; and their types in Parquet.
-    labelling, path, spell
-        As for `moanon.data.rows.RowStore.write`.
-    joins : str
-        What else cells need, and which rows there are.
-    order_by : str
-        What sorts rows that are not shuffled and have no order of their own.
-    is_large : bool
-        Whether rows may lose their order on the way through joins.
+    Rows come from `rows`, called ``r`` in `joins`, which have what else cells need, and which rows
+    there are. `cells` are texts of the released columns in SQL, spelled for a line of CSV if there
+    is a `spell`, and `types` theirs in Parquet. What sorts rows that are not shuffled and have no
+    order of their own is `order_by`; where it `is_large`, rows may lose their order on the way
+    through joins. The others are as for `moanon.data.rows.RowStore.write`.
     """
     names, shuffle = labelling.columns.values(), labelling.shuffle
     header, columns = ",".join(map(spell, names)) if spell else "", {}
@@ -397,19 +376,8 @@ def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str,
 
     They are sorted by a digest of the seed and their line of a CSV file; lines that are the same
     are numbered. So the same rows have the same order wherever they come from, and neither a line
-    number nor the seed says where a row stood in the source.
-
-    Parameters
-    ----------
-    line : str
-        A row as a line of a CSV file.
-    rows : str
-        Where its cells come from: everything from FROM on.
-    seed : int
-    header : str
-        What lines are called, where nothing else is selected.
-    columns : mapping of str to str
-        What is selected instead, by names.
+    number nor the seed says where a row stood in the source. Cells come from `rows`, everything
+    from FROM on. Selected are `columns` by their names or, without any, lines under `header`.
     """
     cells = "".join(f"{cell} AS cell{i}, " for i, cell in enumerate(columns.values()))
     names = [f"cell{i} AS {quoted(name)}" for i, name in enumerate(columns)]
@@ -422,7 +390,7 @@ def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str,
 
 
 def is_formula_sql(text: str) -> str:
-    """Whether a spreadsheet would run a text, in SQL; see `moanon.data.file_form`."""
+    """Whether a spreadsheet would run a text, in SQL; see `moanon.data.cell_reading`."""
     return (
         f"(regexp_matches({text}, {literal('^' + FORMULA.pattern)}) AND NOT "
         f"regexp_full_match({text}, {literal(NUMBER.pattern)}))"
@@ -457,17 +425,62 @@ def _in_parts(path: Path) -> str:
     return f"FILE_SIZE_BYTES {PART_BYTES}, FILENAME_PATTERN 'part-{{i}}', OVERWRITE_OR_IGNORE true"
 
 
+# -- rows in memory --------------------------------------------------------------------------------
+
+
+class HeldRows(RowsInMemory):
+    """Rows in memory, written by DuckDB.
+
+    Frames, sheets and small text files are such, one code per row and column: counting a small
+    table there takes a thirtieth of what statements of DuckDB take. Rows are labelled where they
+    are, and then handed to DuckDB, which orders and writes them as it does all others.
+    """
+
+    def write(
+        self, labelling: Labelling, path: Path, spell: Callable[[str | None], str] | None
+    ) -> tuple[int, RowOrder]:
+        columns = self.released(labelling)
+        session = DuckSession("the table")
+        texts = [_written(column, labelling, spell) for column in columns]
+        names, table = [f"c{i}" for i in range(len(columns))], session.new_name("held")
+        declared = ", ".join(f"{name} VARCHAR" for name in names)
+        session.execute(f"CREATE TEMP TABLE {table} ({declared})")
+        for start in range(0, len(columns[0].codes), _HELD_ROWS):
+            codes = [column.codes[start : start + _HELD_ROWS] for column in columns]
+            cells = zip(names, texts, codes, strict=True)
+            session.store({name: shown[code] for name, shown, code in cells}, table)
+        types = [column.sql_type for column in columns]
+        session.write(copy_rows(table, names, types, labelling, path, spell), path)
+        others = [c for c in columns if c.name not in {*labelling.labels, *labelling.gaps}]
+        return sum(map(_formula_cells, others)), labelling.row_order
+
+
+def _written(
+    column: ReleasedColumn, labelling: Labelling, spell: Callable[[str | None], str] | None
+) -> Values:
+    """What cells may show, as it is written: once for each text, however many rows show it."""
+    texts: Iterable[str | None] = column.texts
+    if labelling.rewrite is not None and column.sql_type == TEXT:
+        rewrite = labelling.rewrite
+        texts = [None if text is None else rewrite(text) for text in texts]
+    if spell is not None:
+        texts = map(spell, texts)
+    return np.array([*texts], dtype=object)
+
+
+def _formula_cells(column: ReleasedColumn) -> int:
+    """Cells that a spreadsheet would run; numbers, truth values and dates are run by nobody."""
+    if column.sql_type != TEXT:
+        return 0
+    runs = np.array([is_formula(text) for text in column.texts], dtype=bool)
+    return int(runs[column.codes].sum()) if runs.any() else 0
+
+
 # -- tuples of codes as few numbers ----------------------------------------------------------------
 
 
 class TupleKeys:
-    """Tuples of codes as one number each, or as few as their sizes allow.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        One more than the largest code of each column.
-    """
+    """Tuples of codes as one number each, or as few as sizes (largest code + 1) allow."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._parts: list[list[int]] = [[]]
@@ -479,6 +492,15 @@ class TupleKeys:
                 span = 1
             self._parts[-1].append(place)
             span *= size
+
+    @classmethod
+    def of_codes(cls, codes: Mapping[str, Ints]) -> TupleKeys:
+        """For codes of columns, as `moanon.data.rows.RowStore` takes them."""
+        return cls([int(code.max(initial=0)) + 1 for code in codes.values()])
+
+    def columns(self, codes: Sequence[str]) -> str:
+        """SQL of all keys, called k0, k1, …, from the SQL of each code."""
+        return ", ".join(f"{key} AS k{i}" for i, key in enumerate(self.expressions(codes)))
 
     def expressions(self, codes: Sequence[str]) -> list[str]:
         """SQL of each key from the SQL of each code."""

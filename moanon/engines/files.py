@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
-from moanon.data.cell_reading import CellReading
+from moanon.data.cell_reading import CellReading, FileForm, is_formula
 from moanon.data.column import TEXT, Column
-from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.duck import (
@@ -127,41 +127,30 @@ class RowsInFiles(RowsElsewhere):
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
     ) -> tuple[Values, Ints]:
         names = [*codes, *(name for name in left_out if name not in codes)]
-        joined = JoinedCodes(self, codes, left_out, {})
-        keys = TupleKeys([int(code.max(initial=0)) + 1 for code in codes.values()])
-        expressions = keys.expressions([joined.code(name) for name in codes])
-        columns = ", ".join(f"{each} AS k{i}" for i, each in enumerate(expressions))
-        rows, number = self.relation.of(names)
-        try:
+        keys, (rows, number) = TupleKeys.of_codes(codes), self.relation.of(names)
+        with JoinedCodes(self, codes, left_out, {}) as joined:
             found = self.session.fetch(
-                f"SELECT {columns}, {number} AS rows FROM {rows} AS r {joined.joins} "
-                f"{joined.where} GROUP BY ALL"
+                f"SELECT {keys.columns([joined.code(name) for name in codes])}, {number} AS rows "
+                f"FROM {rows} AS r {joined.joins} {joined.where} GROUP BY ALL"
             )
-        finally:
-            self.session.drop(joined.tables)
-        parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(expressions))]
+        parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(keys.parts)]
         self.session.give_back()
         order = key_order(parts)
         return keys.tuples(parts, order), np.asarray(found.pop("rows"), np.int64)[order]
 
     def find(self, codes: Mapping[str, Ints], tuples: Values) -> tuple[Ints, Ints]:
         by_number = {name: code[self.value_of(name)] for name, code in codes.items()}
-        joined = JoinedCodes(self, by_number, self._left_out, {})
-        keys = TupleKeys([int(code.max(initial=0)) + 1 for code in codes.values()])
+        keys = TupleKeys.of_codes(codes)
         wanted = {f"k{i}": key for i, key in enumerate(keys.of(tuples))}
-        marked = self.session.store({**wanted, "which": np.arange(tuples.shape[1])})
-        expressions = keys.expressions([joined.code(name) for name in codes])
-        columns = ", ".join(f"{each} AS k{i}" for i, each in enumerate(expressions))
-        query = (
-            f"SELECT place, which FROM (SELECT {columns}, row_number() OVER () - 1 AS place "
-            f"FROM {self.relation.rows} AS r {joined.joins} {joined.where}) "
-            f"JOIN {marked} USING ({', '.join(wanted)})"
-        )
-        try:
-            with self.session.in_order():
-                found = self.session.fetch(query)
-        finally:
-            self.session.drop([*joined.tables, marked])
+        with JoinedCodes(self, by_number, self._left_out, {}) as joined, self.session.in_order():
+            marked = self.session.store({**wanted, "which": np.arange(tuples.shape[1])})
+            joined.tables.append(marked)
+            columns = keys.columns([joined.code(name) for name in codes])
+            found = self.session.fetch(
+                f"SELECT place, which FROM (SELECT {columns}, row_number() OVER () - 1 AS place "
+                f"FROM {self.relation.rows} AS r {joined.joins} {joined.where}) "
+                f"JOIN {marked} USING ({', '.join(wanted)})"
+            )
         rows, which = (np.asarray(found[key], np.int64) for key in ("place", "which"))
         order = np.argsort(rows)
         return rows[order], which[order]
@@ -169,30 +158,22 @@ class RowsInFiles(RowsElsewhere):
     def column(self, name: str) -> Column:
         """Fetch a column row by row, in the order of the files."""
         profile, value_of = self._columns.numbered(name)
-        joined = JoinedCodes(self, {name: value_of}, self._left_out, {})
-        rows = self.relation.rows
-        try:
-            with self.session.in_order():
-                found = self.session.fetch(
-                    f"SELECT {joined.code(name)}::INTEGER AS code FROM {rows} AS r {joined.joins} "
-                    f"{joined.where}"
-                )
-        finally:
-            self.session.drop(joined.tables)
+        numbers = {name: value_of}
+        with JoinedCodes(self, numbers, self._left_out, {}) as joined, self.session.in_order():
+            found = self.session.fetch(
+                f"SELECT {joined.code(name)}::INTEGER AS code FROM {self.relation.rows} AS r "
+                f"{joined.joins} {joined.where}"
+            )
         codes = np.asarray(found["code"]).astype(np.int32)
         sql_type = self.relation.released_type(name) if self.relation.is_typed else None
         return Column(name, codes, profile.values, profile.native, sql_type)
 
 
 class JoinedCodes:
-    """Joins that bring the codes of values to rows, and tell rows that are left out.
+    """Joins that bring the codes of values to rows, and know rows that are left out.
 
-    Attributes
-    ----------
-    tables : list of str
-        What is joined, to be dropped afterwards.
-    joins, where, outside : str
-        SQL: the joins; which rows there are; which of them hold values that have no place.
+    In SQL: `joins`, with `tables` that are dropped in the end; `where`, which rows there are;
+    `outside`, which of them hold values that have no place.
     """
 
     def __init__(
@@ -229,6 +210,12 @@ class JoinedCodes:
         wanted = " AND ".join(f"NOT {each}" for each in conditions["left_out"])
         self.where = f"WHERE {wanted}" if wanted else ""
         self.outside = " OR ".join(conditions["outside"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._session.drop(self.tables)
 
     def _store(self, store: RowsInFiles, name: str, code: Ints, marks: Mapping[str, Bools]) -> str:
         columns: dict[str, Values] = {
@@ -275,16 +262,7 @@ _DIRECT = {
 
 
 class _LabelledRows:
-    """The released rows of files as SQL, for one statement after the other.
-
-    Parameters
-    ----------
-    store : RowsInFiles
-    labelling : Labelling
-        What rows show.
-    spell : function or None
-        How a text is written into a line; None where cells stay apart, in their own types.
-    """
+    """The released rows of files as SQL, for one statement after the other."""
 
     def __init__(
         self, store: RowsInFiles, labelling: Labelling, spell: Callable[[str | None], str] | None
@@ -298,7 +276,7 @@ class _LabelledRows:
         self._by_code = self._label_codes()
         self._rows = rows = store.joined(labelling.codes, self._by_code)
         self._tables += rows.tables
-        keys = TupleKeys([int(code.max(initial=0)) + 1 for code in labelling.codes.values()])
+        keys = TupleKeys.of_codes(labelling.codes)
         self._join_labels(keys, rows.outside, [rows.code(name) for name in labelling.codes])
         self.cells = [self._cell(name) for name in labelling.columns]
         self._joined = f"{rows.joins} {' '.join(self._joins)} {rows.where}"

@@ -14,16 +14,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from moanon.data.cell_reading import CellReading
-from moanon.data.file_form import FileForm, FormKeys, checked_encoding, unreadable
+from moanon.data.cell_reading import CellReading, FileForm, FormKeys, checked_encoding
+from moanon.data.file_form import unreadable
 from moanon.data.readers import read_few_cells
 from moanon.data.rows import RowStore
-from moanon.data.source import Source, digest_files, find_files, is_address, read_frame
-from moanon.data.table import MissingPolicy, Role, Table, check_policy, check_roles, give_roles
+from moanon.data.table import (
+    MissingPolicy,
+    Role,
+    Source,
+    Table,
+    check_policy,
+    check_roles,
+    digest_files,
+    find_files,
+    give_roles,
+    is_address,
+    read_frame,
+)
 from moanon.engines.addresses import Address
-from moanon.engines.duck import DuckSession
+from moanon.engines.duck import DuckSession, HeldRows
 from moanon.engines.files import open_files
-from moanon.engines.stores import HeldRows
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
@@ -124,7 +134,7 @@ def open_source(
         What is read of a database; see `moanon.engines.databases.Address`.
     **form
         How files are written and texts are read: attributes of
-        :class:`moanon.data.file_form.FileForm`.
+        :class:`moanon.data.cell_reading.FileForm`.
 
     Raises
     ------

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
-from moanon.data.cell_reading import CellReading
-from moanon.data.file_form import FileForm, is_formula, unreadable
+from moanon.data.cell_reading import CellReading, FileForm, is_formula
+from moanon.data.file_form import unreadable
 from moanon.data.rows import RowStore, own_codes
-from moanon.data.source import find_files
+from moanon.data.table import find_files
 from moanon.engines.duck import (
     DuckSession,
     TupleKeys,
@@ -45,45 +45,21 @@ _HARMLESS = ("BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedRows(Outlined):
-    """Rows that are alike, counted together.
+    """Rows that are alike, counted together."""
 
-    Attributes
-    ----------
-    original, released : mapping of str to array
-        Codes of some columns of the original, and of the file: there the places of values in
-        profiles, -1 being none.
-    starred : array of bool
-        Whether every cell of the file's row is the sign for suppressed ones.
-    rows : array
-        How many there are.
-    first : array
-        The first of them in the file, where rows stand in an order.
-    places : array
-        Where single rows are asked for, so that each is alone: its place in the original. Else 0.
-    """
-
-    original: Mapping[str, Values]
-    released: Mapping[str, Values]
-    starred: Bools
-    rows: Ints
-    first: Ints
-    places: Ints
+    original: Mapping[str, Values]  # codes of some columns of the original
+    released: Mapping[str, Values]  # of the file the places of values in profiles, -1 being none
+    starred: Bools  # whether every cell of the file's row is the sign for suppressed ones
+    rows: Ints  # how many there are
+    first: Ints  # the first of them in the file, where rows stand in an order
+    places: Ints  # where single rows are asked for, the place of each in the original; else 0
 
 
 class PairedFiles:
-    """A released file and its original in one database.
+    """A released file at `path` and its original in one database.
 
-    Parameters
-    ----------
-    path : path
-        The released file.
-    original : RowStore
-    form : FileForm
-        How the file is written.
-    sign : str
-        What every cell of a suppressed row shows.
-    single : bool
-        Whether pairs of rows are looked at one by one, rather than counted.
+    Every cell of a suppressed row shows the `sign`. With `single`, pairs of rows are looked at one
+    by one, rather than counted.
     """
 
     def __init__(
@@ -137,15 +113,12 @@ class PairedFiles:
         joined, codes, sizes = self.joined_labels(names)
         rows, number = self.released.relation.of(self.released.relation.header)
         keys = TupleKeys(sizes)
-        columns = ", ".join(f"{e} AS k{i}" for i, e in enumerate(keys.expressions(codes)))
         query = (
-            f"SELECT {columns}, {number} AS rows, 0 AS first, 0 AS origin "
+            f"SELECT {keys.columns(codes)}, {number} AS rows, 0 AS first, 0 AS origin "
             f"FROM {rows} AS r {joined.joins} GROUP BY ALL"
         )
-        try:
+        with joined:
             return self.counted(query, [keys], (), names)
-        finally:
-            self.released.session.drop(joined.tables)
 
     def count_pairs(self, values: Mapping[str, Ints], names: Sequence[str]) -> CountedRows:
         """Count pairs of rows by position: by codes of the original's values, and by the file's.
@@ -159,7 +132,7 @@ class PairedFiles:
         there = [f"{code} AS b{i}" for i, code in enumerate(codes)]
         places = [f"a{i}" for i in range(len(here))] + [f"b{i}" for i in range(len(there))]
         keys = TupleKeys([*(int(code.max(initial=0)) + 1 for code in values.values()), *sizes])
-        columns = ", ".join(f"{e} AS k{i}" for i, e in enumerate(keys.expressions(places)))
+        columns = keys.columns(places)
         counts = "1 AS rows, place AS first, place AS origin"
         if not self.single:
             counts = "count(*) AS rows, min(place) AS first, 0 AS origin"
@@ -171,11 +144,8 @@ class PairedFiles:
             f"FROM {self.released.relation.rows} AS r {right.joins})"
             f"{'' if self.single else ' GROUP BY ALL'}"
         )
-        try:
-            with self.released.session.in_order():
-                return self.counted(query, [keys], tuple(values), names)
-        finally:
-            self.released.session.drop([*left.tables, *right.tables])
+        with left, right, self.released.session.in_order():
+            return self.counted(query, [keys], tuple(values), names)
 
     def by_key(
         self,
@@ -274,7 +244,7 @@ class _KeyedRows:
         both = zip((original, files.released), keys, strict=True)
         # Whole numbers are the same where their texts are, and are compared at half the cost.
         self._are_whole = all(store.relation.type_of(key) in WHOLE for store, key in both)
-        self._here = TupleKeys([int(code.max(initial=0)) + 1 for code in values.values()])
+        self._here = TupleKeys.of_codes(values)
         self._original = self._keep_original(original, keys[0], values)
         self._released = self._keep_released(keys[1], names, signs)
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from moanon.data.cell_reading import DEFAULT_ENCODING, FileForm
 from moanon.data.column import (
     KINDS_READ,
     TEXT,
@@ -28,7 +29,7 @@ from moanon.data.column import (
     refuse_bad_names,
     typed_column,
 )
-from moanon.data.file_form import BLANKS, DEFAULT_ENCODING, FileForm, unreadable
+from moanon.data.file_form import BLANKS, unreadable
 from moanon.data.readers import look_at, refuse_other_header, rewrite
 from moanon.engines.duck import DuckSession, literal
 from moanon.errors import DataError
@@ -66,32 +67,16 @@ _LONGEST = 2_000_000
 
 @dataclass
 class Relation:
-    """Rows as SQL.
-
-    Attributes
-    ----------
-    session : DuckSession
-    source : str
-        What messages call the rows: the first file.
-    header, types : tuple of str
-        Names of the columns, and their SQL types.
-    rows : str
-        SQL of all rows in their order; the columns are called c0, c1, … there.
-    is_typed : bool
-        Whether the source says what its values are; those of text files are texts.
-    staged : (str, str) or None
-        Where some columns were put, and how rows are counted there.
-    staged_columns : set of str
-    """
+    """Rows as SQL."""
 
     session: DuckSession
-    source: str
+    source: str  # what messages call the rows: the first file
     header: tuple[str, ...]
-    types: tuple[str, ...]
-    rows: str
-    is_typed: bool
-    staged: tuple[str, str] | None = None
-    staged_columns: frozenset[str] = field(default_factory=frozenset)
+    types: tuple[str, ...]  # of SQL
+    rows: str  # SQL of all rows in their order; the columns are called c0, c1, … there
+    is_typed: bool  # whether the source says what its values are; those of text files are texts
+    staged: tuple[str, str] | None = None  # where some columns are, and how to count rows there
+    staged_columns: frozenset[str] = frozenset()
 
     def of(self, names: Sequence[str]) -> tuple[str, str]:
         """Where to read columns, and how rows are counted there."""
@@ -144,31 +129,12 @@ def relate(
     form: FileForm,
     uncopied: Collection[str] = (),
 ) -> tuple[Relation, tuple[str, ...]]:
-    """Open files of one kind as one relation.
+    """Open files of one kind as one relation; given with the names of all columns of the files.
 
-    Parameters
-    ----------
-    files : sequence of Path
-    names : sequence of str or None
-        The columns that are read at all; None for all there are.
-    asked : sequence of str or None
-        Those of them that tuples will be counted of.
-    session : DuckSession
-        The database that reads them.
-    form : FileForm
-        How the files are written.
-    uncopied : collection of str
-        Columns that are in no temporary file. Where the files are not read as they are, nobody can
-        ask for such a column.
-
-    Returns
-    -------
-    The relation, and the names of all columns of the files.
-
-    Raises
-    ------
-    DataError
-        If the files cannot be read exactly as they stand.
+    `names` are the columns that are read at all, `asked` those of them that tuples will be counted
+    of; None stands for all. `uncopied` columns are in no temporary file: where files are not read
+    as they are, nobody can ask for such a column. Files that cannot be read exactly as they stand
+    are refused.
     """
     if files[0].suffix.lower() == ".parquet":
         form.refuse_names(str(files[0]))

@@ -28,14 +28,7 @@ class _Entry:
 
 
 class _Catalogue:
-    """What is known of any database that ibis connects to: names, and nothing about what is read.
-
-    Parameters
-    ----------
-    database : Database
-    rows : expression of ibis
-        The source.
-    """
+    """What is known of any database that ibis connects to: names, and not what is read."""
 
     def __init__(self, database: Database, rows: Any) -> None:
         self.database, self.connection, self.rows = database, database.connection, rows
@@ -67,11 +60,8 @@ class _Catalogue:
     def check(self, name: TableName, force: bool) -> bool:
         """Refuse a name that must not be taken; say whether a table has it that is to go.
 
-        Raises
-        ------
-        OutputError
-            If the source reads what has the name, or may do so; if something has it that is no
-            table, or nobody said that it may be replaced.
+        Refused is what the source reads, or may read; what is no table; and a table of which nobody
+        said that it may be replaced.
         """
         there = self.find(self.resolved(name))
         meant = self.find(name)  # elsewhere on the path on which names are looked for

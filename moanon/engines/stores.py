@@ -1,37 +1,28 @@
-"""Stores of rows: what all have in common whose rows an engine holds, and rows in memory.
+"""Stores of rows: what all have in common whose rows an engine holds.
 
 An engine answers two things: which distinct values a column holds (`RowsElsewhere.look_up`), and
 how many rows share a tuple of codes that are given value by value (`RowsElsewhere.tally`). Texts,
 missing values, profiles and what rows are left out follow from that here, by the rules that rows in
 memory have.
-
-Frames and sheets are in memory, one code per row and column: counting a small table there takes a
-thirtieth of what statements of DuckDB take. Such rows are labelled where they are, and then handed
-to DuckDB, which orders and writes them as it does all others.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
-from moanon.data.column import TEXT, Column, ColumnProfile, sorted_column
-from moanon.data.file_form import is_formula
-from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, RowsInMemory, RowStore
-from moanon.engines.duck import DuckSession, copy_rows
+from moanon.data.column import Column, ColumnProfile, sorted_column
+from moanon.data.rows import RowStore
+from moanon.engines.duck import HeldRows
 
 if TYPE_CHECKING:
     from typing import Self
-
-#: Rows in memory that are handed to DuckDB at a time.
-_BLOCK = 1 << 18
 
 
 def codes_of(column: Column) -> Ints:
@@ -193,46 +184,3 @@ class _Profiles(Mapping[str, ColumnProfile]):
 
     def __len__(self) -> int:
         return len(self._store._names)
-
-
-class HeldRows(RowsInMemory):
-    """Rows in memory, written by DuckDB."""
-
-    def write(
-        self, labelling: Labelling, path: Path, spell: Callable[[str | None], str] | None
-    ) -> tuple[int, RowOrder]:
-        columns = self.released(labelling)
-        session = DuckSession("the table")
-        texts = [_written(column, labelling, spell) for column in columns]
-        names, table = [f"c{i}" for i in range(len(columns))], session.new_name("held")
-        declared = ", ".join(f"{name} VARCHAR" for name in names)
-        session.execute(f"CREATE TEMP TABLE {table} ({declared})")
-        for start in range(0, len(columns[0].codes), _BLOCK):
-            codes = [column.codes[start : start + _BLOCK] for column in columns]
-            cells = zip(names, texts, codes, strict=True)
-            session.store({name: shown[code] for name, shown, code in cells}, table)
-        types = [column.sql_type for column in columns]
-        session.write(copy_rows(table, names, types, labelling, path, spell), path)
-        others = [c for c in columns if c.name not in {*labelling.labels, *labelling.gaps}]
-        return sum(map(_formula_cells, others)), labelling.row_order
-
-
-def _written(
-    column: ReleasedColumn, labelling: Labelling, spell: Callable[[str | None], str] | None
-) -> Values:
-    """What cells may show, as it is written: once for each text, however many rows show it."""
-    texts: Iterable[str | None] = column.texts
-    if labelling.rewrite is not None and column.sql_type == TEXT:
-        rewrite = labelling.rewrite
-        texts = [None if text is None else rewrite(text) for text in texts]
-    if spell is not None:
-        texts = map(spell, texts)
-    return np.array([*texts], dtype=object)
-
-
-def _formula_cells(column: ReleasedColumn) -> int:
-    """Cells that a spreadsheet would run; numbers, truth values and dates are run by nobody."""
-    if column.sql_type != TEXT:
-        return 0
-    runs = np.array([is_formula(text) for text in column.texts], dtype=bool)
-    return int(runs[column.codes].sum()) if runs.any() else 0

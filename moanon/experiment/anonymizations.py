@@ -30,8 +30,7 @@ from moanon.data.cells import Cells
 from moanon.data.column import did_you_mean
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.source import is_address
-from moanon.data.table import Role, Table, give_roles
+from moanon.data.table import Role, Table, give_roles, is_address
 from moanon.engines import Source, open_source
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.experiment.finished import FinishedRun, changed, find_runs, open_run

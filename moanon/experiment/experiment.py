@@ -19,8 +19,8 @@ from moanon import __version__
 from moanon.arrays import Outlined, State
 from moanon.atomic import checked_path
 from moanon.config import Config
-from moanon.data.source import kept, new_key
 from moanon.data.strict_yaml import HALF
+from moanon.data.table import kept, new_key
 from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
 from moanon.experiment.finished import (
     ETA_TABLE,

@@ -38,10 +38,9 @@ from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
 from moanon.data.domain import NOT_SHOWN, TreeDomain, domain_from
-from moanon.data.source import files_behind, is_address, kept, new_key
 from moanon.data.strict_yaml import dump_nodes
-from moanon.data.table import Table
-from moanon.engines.stores import HeldRows
+from moanon.data.table import Table, files_behind, is_address, kept, new_key
+from moanon.engines.duck import HeldRows
 from moanon.errors import DataError, MoanonError, OutputError
 from moanon.front import Front
 from moanon.front.asking import largest_ks, least_losses

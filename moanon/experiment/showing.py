@@ -25,7 +25,7 @@ from moanon.atomic import StagedFiles, checked_path
 from moanon.compare.comparison import other_base_values
 from moanon.config import Config
 from moanon.data.populations import SubpopulationSpec
-from moanon.data.source import is_kept_as
+from moanon.data.table import is_kept_as
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.experiment.anonymizations import (
     KnownColumns,

@@ -25,7 +25,7 @@ from moanon import __version__
 from moanon.arrays import Values
 from moanon.atomic import checked_path
 from moanon.data.domain import NOT_SHOWN
-from moanon.data.source import is_kept_as, is_of_counts
+from moanon.data.table import is_kept_as, is_of_counts
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures import find_measure
 from moanon.measures.loss import BOUND, GAP

@@ -374,7 +374,7 @@ def utility_losses(grouping: Grouping, *, bucketized: bool = False) -> dict[str,
         parts = shown_parts(released, column, bucketized=bucketized)
         divergences = np.empty(len(populations))
         estimate = populations.estimate(parts)
-        population_divergences(truth, estimate, parts.histograms.sum(), divergences)
+        population_divergences(truth, estimate, parts.total(), divergences)
         found[column] = float(divergences.mean())
     return found
 
@@ -385,24 +385,26 @@ def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> ShownPa
     Generalized, every group is a part, in its box; bucketized, every cell of a bucket, which brings
     its share of the bucket's values.
     """
-    from moanon.data.populations import Histograms, ShownParts
+    from moanon.data.populations import ShownParts, count_histograms
 
     instance, groups = released.instance, len(released)
     place = instance.table.sensitive.index(column)
     counts = instance.cells.sensitive[place]
     owner, value, times = released.values_of(counts)
-    histograms = Histograms.count(
-        owner.astype(np.int64), value.astype(np.int64), times, groups, len(counts.labels)
+    number = len(counts.labels)
+    histograms = count_histograms(
+        owner.astype(np.int64), value.astype(np.int64), times, groups, number
     )
     if bucketized:
         group, cell, rows = _members(released)
         codes = instance.cells.codes[:, cell].astype(np.int64)
-        return ShownParts(codes, codes + 1, rows / released.sizes[group], group, histograms, cell)
+        weight = rows / released.sizes[group]
+        return ShownParts(codes, codes + 1, weight, group, histograms, number, cell)
     assert released.starts is not None
     assert released.stops is not None
     everything = np.arange(groups)
     starts, stops = released.starts.astype(np.int64), released.stops.astype(np.int64)
-    return ShownParts(starts, stops, np.ones(groups), everything, histograms)
+    return ShownParts(starts, stops, np.ones(groups), everything, histograms, number)
 
 
 def _members(released: Grouping) -> tuple[Ints, Ints, Floats]:

@@ -28,14 +28,13 @@ import numpy.typing as npt
 from moanon import __version__
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.atomic import StagedFiles, StagedFolder
+from moanon.data.cell_reading import defuse, is_formula
 from moanon.data.cells import SensitiveCounts
 from moanon.data.column import Column
 from moanon.data.domain import MISSING
-from moanon.data.file_form import defuse, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import Labelling, RowOrder, RowStore, Shuffle, own_codes
-from moanon.data.source import is_of_counts, kept, new_key
-from moanon.data.table import Role, Table
+from moanon.data.table import Role, Table, is_of_counts, kept, new_key
 from moanon.engines.duck import spell
 from moanon.errors import ConfigError, GenomeError, OutputError, got
 from moanon.genome import Instance

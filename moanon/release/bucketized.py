@@ -31,12 +31,10 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles
-from moanon.data.cell_reading import alike_note
+from moanon.data.cell_reading import alike_note, is_formula
 from moanon.data.domain import MISSING
-from moanon.data.file_form import is_formula
 from moanon.data.rows import Labelling, Shuffle
-from moanon.data.source import digest_files
-from moanon.data.table import Role
+from moanon.data.table import Role, digest_files
 from moanon.engines.duck import spell
 from moanon.errors import CertificateError, OutputError
 from moanon.release.applied import Release, ShownRows, checked_order

@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from moanon import __version__
 from moanon.data.rows import RowOrder
-from moanon.data.source import digest_files
+from moanon.data.table import digest_files
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
 from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE

@@ -31,9 +31,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
+from moanon.data.cell_reading import DEFAULT_ENCODING, FileForm
 from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain
-from moanon.data.file_form import DEFAULT_ENCODING, FileForm
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import find_tuples, own_codes, row_keys
 from moanon.data.table import Table

@@ -32,8 +32,7 @@ import numpy as np
 
 from moanon.arrays import Outlined
 from moanon.atomic import ScratchFolder
-from moanon.data.cell_reading import alike_note
-from moanon.data.file_form import FileForm
+from moanon.data.cell_reading import FileForm, alike_note
 from moanon.data.readers import long_fields, look_at
 from moanon.errors import CertificateError
 from moanon.progress import interrupt_with_us

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
+from moanon.data.cell_reading import FileForm, is_formula
 from moanon.data.column import Profile, absent_column
-from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
 from moanon.data.table import Table

@@ -1,4 +1,4 @@
-"""The algorithms by name: what each is, which settings it takes, and how it is built.
+"""The algorithms by name: what each is, which settings it takes, how it is built, how long it goes.
 
 Configurations read this register, so it imports nothing slow: an algorithm's module is loaded when
 a search is built. A new algorithm is a subclass of `Search`, and a line in `ALGORITHMS`.
@@ -53,33 +53,17 @@ Recoding = Literal["global", "local"]
 class Algorithm:
     """What an algorithm does in a few words, where it is, and what it takes.
 
-    Attributes
-    ----------
-    home : tuple of str
-        The module of this package and the class in it, which is called with a problem, `room` and
-        the settings.
-    settings : tuple of str
-        Keys of a configuration's search section that it takes.
-    room : int
-        Most solutions that its archive holds while searching, unless more are asked for in the end.
-    plans : bool
-        Whether it takes a `budget`, the evaluations that there will be at most.
-    recoding : {"global", "local"}
-        What it searches for.
-    objectives : tuple of int
-        The least and the largest number of objectives that it takes.
-    constrained : bool
-        Whether it takes constraints.
+    Its class is called with a problem, `room` and the settings.
     """
 
     about: str
-    home: tuple[str, str]
-    settings: tuple[str, ...]
-    room: int = 8_000
-    plans: bool = False
+    home: tuple[str, str]  # the module of this package and the class in it
+    settings: tuple[str, ...]  # keys of a configuration's search section
+    room: int = 8_000  # most solutions of its archive, unless more are asked for in the end
+    plans: bool = False  # whether it takes a budget, the evaluations that there will be at most
     recoding: Recoding = "global"
-    objectives: tuple[int, int] = (1, 99)
-    constrained: bool = True
+    objectives: tuple[int, int] = (1, 99)  # least and largest number
+    constrained: bool = True  # whether it takes constraints
 
     def load(self) -> type[Search]:
         """Load the class."""
@@ -158,14 +142,10 @@ def choose_algorithm(
 
 def _budgets(settings: SearchSettings) -> list[int]:
     """Evaluations that each of the given limits leaves room for, at least."""
-    found = []
-    if settings.evaluations is not None:
-        found.append(settings.evaluations)
-    if settings.generations is not None:
-        found.append(settings.generations * settings.population)
-    if settings.seconds is not None:
-        found.append(int(settings.seconds * _SLOWEST))
-    return found
+    given = (settings.evaluations, settings.generations, settings.seconds)
+    each = (1, settings.population, _SLOWEST)
+    pairs = zip(given, each, strict=True)
+    return [int(limit * genomes) for limit, genomes in pairs if limit is not None]
 
 
 def default_limit(bits: int) -> int:
@@ -218,23 +198,14 @@ def foreign_settings(algorithm: str) -> dict[str, str]:
 class Stop:
     """When to stop: at the first of the limits that are set.
 
-    Attributes
-    ----------
-    generations, evaluations : int, optional
-        Limits that a repeated run reaches at the same point.
-    seconds : float, optional
-        Time on the clock, over all resumptions.
-    stall : int, optional
-        Generations in which the hypervolume has not grown by more than a millionth.
-    stalled : int, optional
-        From so many evaluations on, stop when the second half of all evaluations has gained less
-        than `STALLED` of the hypervolume.
+    From `stalled` evaluations on, it stops when the second half of all evaluations has gained less
+    than `STALLED` of the hypervolume.
     """
 
     generations: int | None = None
     evaluations: int | None = None
-    seconds: float | None = None
-    stall: int | None = None
+    seconds: float | None = None  # on the clock, over all resumptions
+    stall: int | None = None  # generations in which the hypervolume grew by less than a millionth
     stalled: int | None = None
 
     @classmethod
@@ -252,30 +223,18 @@ class Stop:
 class Convergence:
     """How the hypervolume of what was found grew.
 
-    Attributes
-    ----------
-    evaluations : tuple of int
-        Rising.
-    hypervolumes : tuple of float
-        After so many evaluations, in [0, 1].
-    complete : bool
-        Whether there was nothing left to be evaluated.
-    targets : bool
-        Whether that were targets, each of which is solved as well as it goes, and not solutions.
+    Local searches evaluate `targets`, each of which is solved as well as it goes, and not
+    solutions.
     """
 
-    evaluations: tuple[int, ...]
-    hypervolumes: tuple[float, ...]
-    complete: bool = False
+    evaluations: tuple[int, ...]  # rising
+    hypervolumes: tuple[float, ...]  # after so many evaluations, in [0, 1]
+    complete: bool = False  # whether there was nothing left to be evaluated
     targets: bool = False
 
     @classmethod
     def of(
-        cls,
-        points: Sequence[tuple[float, float]],
-        *,
-        complete: bool = False,
-        targets: bool = False,
+        cls, points: Sequence[tuple[float, float]], complete: bool = False, targets: bool = False
     ) -> Convergence | None:
         """Make the curve of points; None of fewer than two. Of many, some are kept, evenly."""
         known = {int(evaluations): float(volume) for evaluations, volume in points}

@@ -39,39 +39,27 @@ def undominated(values: Floats) -> Bools:
     return kept
 
 
-class Packing(Protocol):
+class _Packing(Protocol):
     """How solutions are held in little memory: genomes by their `Layout`, groups of cells packed.
 
-    Packed solutions are rows of a matrix of bytes, or objects of bytes where their lengths differ.
+    Packed solutions are rows of a matrix of bytes, or objects of bytes where their lengths differ;
+    `packed_bytes` is None then. What is saved of them is for a file, which may hold no row of the
+    table.
     """
 
-    def pack(self, solutions: Any, /) -> Values:
-        """Pack solutions, one row each."""
-        ...
-
-    def unpack(self, packed: Any, /) -> Values:
-        """Unpack them again."""
-        ...
-
-    def saved(self, packed: Any, /) -> State:
-        """Packed solutions as arrays for a file, which may hold no row of the table."""
-        ...
-
-    def loaded(self, state: State, /) -> Values:
-        """Packed solutions from what `saved` made of them."""
-        ...
-
+    def pack(self, solutions: Any, /) -> Values: ...
+    def unpack(self, packed: Any, /) -> Values: ...
+    def saved(self, packed: Any, /) -> State: ...
+    def loaded(self, state: State, /) -> Values: ...
     @property
-    def packed_bytes(self) -> int | None:
-        """Bytes of each; None where their lengths differ."""
-        ...
+    def packed_bytes(self) -> int | None: ...
 
 
 @dataclass(repr=False)
 class Archive(Outlined):
     """Undominated solutions: a packed one and its thresholds each, one row in each array."""
 
-    packing: Packing
+    packing: _Packing
     values: Floats  # smaller is better
     packed: Values  # as `packing` makes them
     thresholds: Ints  # zeros of groups of cells
@@ -79,17 +67,12 @@ class Archive(Outlined):
     thinned: bool = False  # then a later solution may be here that one of those left out beats
 
     @classmethod
-    def empty(cls, objectives: int, packing: Packing, room: int) -> Archive:
+    def empty(cls, objectives: int, packing: _Packing, room: int) -> Archive:
         """Start with nothing."""
         width = packing.packed_bytes
         packed = np.zeros(0, dtype=object) if width is None else np.zeros((0, width), np.uint8)
-        return cls(
-            packing,
-            np.zeros((0, objectives)),
-            packed,
-            np.zeros((0, 2), dtype=np.int64),
-            room,
-        )
+        thresholds = np.zeros((0, 2), dtype=np.int64)
+        return cls(packing, np.zeros((0, objectives)), packed, thresholds, room)
 
     @property
     def genomes(self) -> Bits:
@@ -180,14 +163,8 @@ def front_of(
 ) -> Front:
     """Make the front of what a search has found: at most `cap` solutions, measured once more.
 
-    `on_part` is called with how many of them are measured.
-
-    Raises
-    ------
-    InfeasibleError
-        If nothing meets the constraints.
-    SearchError
-        If a solution does not measure as the search saw it.
+    `on_part` is called with how many of them are measured. A solution that does not measure as the
+    search saw it is an error.
     """
     if not archive.is_feasible:
         raise InfeasibleError(

@@ -67,80 +67,30 @@ _TRIES, _LEAST_TRIES = 16, 8
 FEW_GROUPS = 30
 
 
-@dataclass(frozen=True)
 class Effort:
-    """How much is spent on a table of so many cells.
+    """How much is spent on a table of so many cells."""
 
-    Attributes
-    ----------
-    cells : int
-    """
-
-    cells: int
-
-    @property
-    def share(self) -> float:
-        """Share of the whole effort that each cell gets."""
-        return min(1.0, _ALL_CELLS / self.cells)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing is spared."""
-        return self.share == 1.0
-
-    @property
-    def growth(self) -> float:
-        """Factor from one size to the next."""
-        return 1.0 + (_GROWTH - 1.0) / float(self.share**0.75)
-
-    @property
-    def small(self) -> int:
-        """Sizes up to this are all targets."""
-        return ceil(_SMALL * float(self.share**0.75))
-
-    @property
-    def rounds(self) -> int:
-        """Rounds of moving and splitting after a fresh start."""
-        return 2 if self.is_whole else 1
-
-    @property
-    def sweeps(self) -> int:
-        """How often a cell is offered in a round."""
-        return max(_LEAST_SWEEPS, round(_SWEEPS * sqrt(self.share)))
-
-    @property
-    def tries(self) -> int:
-        """Splits of a node that are followed."""
-        return max(_LEAST_TRIES, round(_TRIES * sqrt(self.share)))
-
-    @property
-    def window(self) -> int:
-        """Groups before and after its own that a cell is offered to."""
-        return max(_LEAST_WINDOW, int(_WINDOW * self.share**2))
-
-    def run(self, few_groups: bool) -> int:
-        """Targets in a run."""
-        return round((_SHORT_RUN if few_groups else _RUN) / sqrt(self.share))
-
-    @property
-    def span(self) -> float:
-        """The smallest size of a run, as a share of the largest."""
-        return float(_SPAN ** (1 / sqrt(self.share)))
-
-    @property
-    def shortest_run(self) -> int:
-        """Targets that a run has at least, before a size that people ask for begins another."""
-        return self.run(False) // _RUN
+    def __init__(self, cells: int) -> None:
+        share = min(1.0, _ALL_CELLS / cells)  # of the whole effort, that each cell gets
+        self.is_whole = share == 1.0  # whether nothing is spared
+        self.growth = 1.0 + (_GROWTH - 1.0) / float(share**0.75)  # from one size to the next
+        self.small = ceil(_SMALL * float(share**0.75))  # sizes up to this are all targets
+        self.rounds = 2 if self.is_whole else 1  # of moving and splitting after a fresh start
+        self.sweeps = max(
+            _LEAST_SWEEPS, round(_SWEEPS * sqrt(share))
+        )  # how often cells are offered
+        self.tries = max(_LEAST_TRIES, round(_TRIES * sqrt(share)))  # splits of a node, followed
+        self.window = max(
+            _LEAST_WINDOW, int(_WINDOW * share**2)
+        )  # groups on either side of its own
+        self.run = round(_RUN / sqrt(share))  # targets in a run …
+        self.short_run = round(_SHORT_RUN / sqrt(share))  # … and where groups are few
+        self.span = float(_SPAN ** (1 / sqrt(share)))  # its smallest size as a share of its largest
+        self.shortest_run = self.run // _RUN  # before a size that people ask for begins another
 
 
 def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
-    """All rows as one group.
-
-    Raises
-    ------
-    ImpossibleError
-        If even that does not meet the constraints, and nothing may be suppressed.
-    """
+    """All rows as one group; impossible if that fails constraints and nothing may be suppressed."""
     everything = Grouping.of_boxes(
         instance,
         np.zeros(len(instance.cells), dtype=np.int64),
@@ -209,7 +159,7 @@ def _cut_runs(sizes: Sequence[int], rows: int, effort: Effort) -> list[int]:
     begins = [0]
     for place, size in enumerate(sizes):
         length = place - begins[-1]
-        is_due = length >= effort.run(size * FEW_GROUPS > rows)
+        is_due = length >= (effort.short_run if size * FEW_GROUPS > rows else effort.run)
         is_far = 5 < size < effort.span * sizes[begins[-1]]
         if is_due or is_far or (_is_round(size) and length >= effort.shortest_run):
             begins.append(place)
@@ -525,13 +475,7 @@ def grouping_of(place: Workplace, group: Ints) -> Grouping:
 
 
 def solve_target(instance: Instance, target: Suppression) -> Grouping:
-    """Solve one target alone: groups that meet its constraints, within its limit of suppression.
-
-    Raises
-    ------
-    InfeasibleError
-        If even all rows together are no group, and what is found by suppressing some is none.
-    """
+    """Solve one target alone: groups that meet its constraints, within its limit of suppression."""
     whole_table(instance, target)
     place = Workplace.of(instance)
     (group,) = solve(place, [target], None)

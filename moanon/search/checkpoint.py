@@ -26,7 +26,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Bits, State
 from moanon.atomic import StagedFiles, sync_folder
-from moanon.data.source import is_kept_as, kept, new_key
+from moanon.data.table import is_kept_as, kept, new_key
 from moanon.errors import OutputError, SearchError
 
 #: The names a checkpoint can have in its folder.
@@ -95,10 +95,7 @@ class Checkpoints:
     def save(self, state: State) -> None:
         """Keep a state as the newest checkpoint and the newest one as the previous.
 
-        Raises
-        ------
-        OutputError
-            If the system refuses; the checkpoints that were there are left.
+        Where the system refuses, the checkpoints that were there are left.
         """
         try:
             _write_through(self._fresh, _pack(state, self.identity))
@@ -115,12 +112,8 @@ class Checkpoints:
     def load(self) -> tuple[State, str | None] | None:
         """Return the newest state that is whole and belongs to this run; None if there are none.
 
-        Also returns why it is not the newest one, where it is not.
-
-        Raises
-        ------
-        SearchError
-            If there are checkpoints and none can be used, with the reason for each.
+        Also returns why it is not the newest one, where it is not. Checkpoints none of which can be
+        used are an error, with the reason for each.
         """
         refused = []
         for path in (self.newest, self.previous):

@@ -6,9 +6,9 @@ First the largest of every run is solved from the whole table down (``box_solvin
 are known, every run begins with the best of them whose groups are large enough, and goes on to
 smaller sizes: each target with the groups of the one before, which are split on.
 
-Where utility loss is an objective, the table is also split by that at first (`UtilitySplits`). The
-groups of global recodings are taken in and moved, too (`find_global_groups`): all of a small table,
-and of others where groups are few, as these leave little that boxes of their own can gain.
+Where utility loss is an objective, the table is also split by that at first (`split_by_utility`).
+The groups of global recodings are taken in and moved, too (`find_global_groups`): all of a small
+table, and of others where groups are few, as these leave little that boxes of their own can gain.
 
 Runs do not depend on each other, so they can be worked on by several threads, in any order. The
 seed does not matter.
@@ -50,7 +50,7 @@ from moanon.search.box_solving import (
 from moanon.search.checkpoint import part_of, prefixed
 from moanon.search.problem import AnonymizationProblem, Points
 from moanon.search.running import Search
-from moanon.search.utility_splits import UtilitySplits
+from moanon.search.utility_splits import split_by_utility
 
 #: Targets, and the groups to begin with.
 _Task = tuple[Sequence[Suppression], Ints | None]
@@ -88,9 +88,8 @@ class LocalSearch(Search):
         self._runs = self._find_runs()
         self._workplaces: list[Workplace] = []
         self._starts: list[tuple[int, bytes]] = []  # what the first target of each run came to
-        self._by_utility = None
-        if "u_loss" in problem.objectives and Effort(len(problem.instance.cells)).is_whole:
-            self._by_utility = UtilitySplits(problem.instance)
+        is_whole = Effort(len(problem.instance.cells)).is_whole
+        self._by_utility = is_whole and "u_loss" in problem.objectives
 
     def _find_runs(self) -> list[list[Suppression]]:
         """Runs of targets; of small tables also those where nothing is suppressed.
@@ -180,9 +179,9 @@ class LocalSearch(Search):
 
     def _solve_by_utility(self, targets: Sequence[Suppression]) -> list[Ints]:
         """Split the whole table by utility loss as far as groups are few, and on by loss."""
-        if self._by_utility is None:
+        if not self._by_utility:
             return []
-        few = self._by_utility.split(targets[0])
+        few = split_by_utility(self.problem.instance, targets[0])
         return [few, *solve(self._workplaces[0], targets, few)]
 
     def _best_start(self, target: Suppression) -> Ints:
@@ -210,13 +209,9 @@ class LocalSearch(Search):
             values = objective_matrix(scores, self.problem.objectives)
             self.archive.add(Points(values, _FIRST, _NO_THRESHOLDS), group[None])
 
-    @classmethod
+    @staticmethod
     def front_of(
-        cls,
-        problem: AnonymizationProblem,
-        archive: Archive,
-        cap: int,
-        on_part: OnPart | None = None,
+        problem: AnonymizationProblem, archive: Archive, cap: int, on_part: OnPart | None = None
     ) -> Front:
         if not len(archive):
             raise InfeasibleError("no local recoding that was found meets the constraints")
@@ -285,13 +280,7 @@ class _CellGroups:
         return {"bytes": np.frombuffer(text, dtype=np.uint8), "lengths": lengths}
 
     def loaded(self, state: State) -> Values:
-        """Packed groups from what `saved` made of them.
-
-        Raises
-        ------
-        SearchError
-            If they were not sealed, or not with this table.
-        """
+        """Packed groups from what `saved` made of them with this table."""
         try:
             text = unseal(self._instance.key, state["bytes"].tobytes(), b"checkpoint")
         except ValueError:

@@ -246,7 +246,7 @@ class _MoveBoundary:
     """Flip a boundary of an interval or ordered column, shift it by one place, or move it far.
 
     A coarse column has few boundaries, and a better place for one of them may be many shifts away,
-    each of them worse than where it is: hence the far moves.
+    each of them worse than where it is: hence the far moves. Rows are changed in place.
     """
 
     def __init__(self, places: int, start: int) -> None:
@@ -254,7 +254,6 @@ class _MoveBoundary:
         self._start = start
 
     def __call__(self, genomes: Bits, rows: Ints, rng: np.random.Generator) -> None:
-        """Change the bits of some rows in place."""
         at = rng.integers(self.places, size=len(rows))
         forward = rng.integers(2, size=len(rows))
         shifts = rng.random(len(rows))
@@ -265,7 +264,7 @@ class _MoveBoundary:
 
 
 class _MoveCut:
-    """Expand or collapse one inner node of a tree."""
+    """Expand or collapse one inner node of a tree, in place."""
 
     def __init__(self, hierarchy: Hierarchy, start: int) -> None:
         self.places = len(hierarchy.inner)
@@ -273,7 +272,6 @@ class _MoveCut:
         self._nodes = tree_nodes(hierarchy)
 
     def __call__(self, genomes: Bits, rows: Ints, rng: np.random.Generator) -> None:
-        """Change the bits of some rows in place."""
         nodes = rng.integers(self.places, size=len(rows))
         move_cuts(genomes, self._start, rows, nodes, self._nodes)
 
@@ -316,14 +314,9 @@ class ValidSampling(Sampling):  # type: ignore[misc]
         self.coarse = _share("coarse", coarse)
 
     def _do(
-        self,
-        problem: AnonymizationProblem,
-        n_samples: int,
-        *args: Any,
-        random_state: Any = None,
-        **kwargs: Any,
+        self, problem: AnonymizationProblem, n_samples: int, *args: Any, **kwargs: Any
     ) -> Bools:
-        layout = problem.layout
+        layout, random_state = problem.layout, kwargs["random_state"]
         first = np.zeros((0, layout.bits), dtype=np.uint8)
         if self.coarse > 0:
             first = first_genomes(layout, int(n_samples * self.coarse), random_state)
@@ -363,14 +356,8 @@ class LunacekCrossover(Crossover):  # type: ignore[misc]
         super().__init__(2, n_offsprings, prob=_share("prob", prob))
         self.points = points
 
-    def _do(
-        self,
-        problem: AnonymizationProblem,
-        X: Bools,
-        *args: Any,
-        random_state: Any = None,
-        **kwargs: Any,
-    ) -> Bools:
+    def _do(self, problem: AnonymizationProblem, X: Bools, *args: Any, **kwargs: Any) -> Bools:
+        random_state = kwargs["random_state"]
         layout, ends = problem.layout, self.points == "ends"
         starts, stops = layout.offsets[:-1], layout.offsets[1:]
         column = np.repeat(np.arange(len(starts)), stops - starts)  # of each bit
@@ -409,14 +396,8 @@ class ValidMutation(Mutation):  # type: ignore[misc]
         self.rate = _share("rate", rate)
         self.moves = moves
 
-    def _do(
-        self,
-        problem: AnonymizationProblem,
-        X: Bools,
-        *args: Any,
-        random_state: Any = None,
-        **kwargs: Any,
-    ) -> Bools:
+    def _do(self, problem: AnonymizationProblem, X: Bools, *args: Any, **kwargs: Any) -> Bools:
+        random_state = kwargs["random_state"]
         if self.moves:
             genomes = problem.moves.mutate(X.astype(np.uint8), self.rate, random_state)
             return genomes.astype(bool)

@@ -46,19 +46,13 @@ Scale = Callable[[Floats], Floats]
 class Points(Outlined):
     """Solutions as points; smaller is better in every column of `values`.
 
-    Attributes
-    ----------
-    values : array (points, objectives)
-    genome : array (points,)
-        Row of the genome in the population that was evaluated.
-    thresholds : array (points, 2)
-        Smallest size and smallest diversity (or class of what the rule goes by) that are kept; or
-        `INFEASIBLE` and the violation.
+    Thresholds are the smallest size and the smallest diversity (or class of what the rule goes by)
+    that are kept; or `INFEASIBLE` and the violation.
     """
 
-    values: Floats
-    genome: Ints
-    thresholds: Ints
+    values: Floats  # (points, objectives)
+    genome: Ints  # (points,): row of the genome in the population that was evaluated
+    thresholds: Ints  # (points, 2)
 
     def only(self, chosen: Bools) -> Points:
         """Some of the points."""

@@ -24,11 +24,12 @@ import numpy as np
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 
-from moanon.arrays import Bits, Floats, Ints, State
+from moanon.arrays import Bits, Floats, Ints, State, Values
 from moanon.errors import SearchError
 from moanon.front import Front
 from moanon.search.algorithms import SearchSettings, check_fit, largest_partitions
 from moanon.search.archive import Archive, front_of
+from moanon.search.checkpoint import part_of, prefixed
 from moanon.search.operators import (
     ATTEMPTS,
     SEED_SHARE,
@@ -56,29 +57,25 @@ _DIRECTED = frozenset({"nsga3", "unsga3", "moead"})
 _FOREIGN = (
     "the saved state belongs to another search: another algorithm, other settings or another table"
 )
+#: What is saved of each genome.
+_PARTS = ("values", "missed", "thresholds")
 #: How many weight vectors are neighbours of each in MOEA/D, as pymoo has it.
 _NEIGHBOURS = 20
 
 
 class PymooSearch(GenomeSearch):
-    """A search by an algorithm of pymoo, one generation at a time; no genome is evaluated twice.
+    """A search by an algorithm of pymoo itself, with settings as a configuration names them.
 
     Parameters
     ----------
-    problem : AnonymizationProblem
-    algorithm : str
-        Its name in the register.
     population : int
         Genomes kept, and evaluated in each generation. MOEA/D has one for each reference direction,
         perhaps some fewer.
-    seed : int
-    crossover, mutation : float
-        Rates; see `LunacekCrossover` and `ValidMutation`.
+    crossover, mutation, tree_crossover
+        As of `LunacekCrossover` and `ValidMutation`.
     moves : bool
         Whether mutation moves trees and shifts boundaries instead of D's flips of bits. The first
         population then has full-domain genomes, too.
-    tree_crossover : {"common", "ends"}
-        Where tree columns are crossed; see `LunacekCrossover`.
     front_of : {"archive", "population"}
         Whether the front is made of all that was evaluated, or, as D has it, of the last
         population alone. The latter wants a problem without steps: D's rule arrives at one solution
@@ -86,8 +83,6 @@ class PymooSearch(GenomeSearch):
     partitions : int, optional
         Into how many parts reference directions divide each objective; by default into as many as
         the population allows.
-    room : int
-        Most solutions the archive holds.
     """
 
     def __init__(
@@ -115,8 +110,8 @@ class PymooSearch(GenomeSearch):
         # D's crowding is that of plain objectives; the others weigh sizes by their logarithm.
         self._sight = problem if algorithm == "nsga2" else problem.scaled()
         self._sizes: list[int] = []  # genomes that were told, generation by generation
-        self._told: list[_Batch] = []
-        self._place: dict[bytes, tuple[int, int]] = {}  # batch and row of each genome
+        #: Packed genomes with their objectives, constraints and thresholds.
+        self._told: dict[bytes, tuple[Floats, Floats, Ints]] = {}
         chosen = [moves, tree_crossover, front_of, partitions]
         self._settings = json.dumps([algorithm, population, seed, crossover, mutation, *chosen])
         operators: dict[str, Any] = {
@@ -190,7 +185,7 @@ class PymooSearch(GenomeSearch):
             return
         values, missed, points = self.problem.measured(new)
         thresholds = points.thresholds if self._is_plain else np.zeros((len(new), 0), np.int64)
-        self._remember((self.problem.layout.pack(new), values, missed, thresholds))
+        self._remember(self.problem.layout.pack(new), values, missed, thresholds)
         if not self._is_plain:
             self.archive.add(points, new)
 
@@ -206,25 +201,17 @@ class PymooSearch(GenomeSearch):
         if self._is_plain:
             self._take_population()
 
-    def _remember(self, batch: _Batch) -> None:
-        for row, key in enumerate(_keys(batch[0])):
-            self._place[key] = len(self._told), row
-        self._told.append(batch)
+    def _remember(self, packed: Bits, *parts: Values) -> None:
+        for genome, *row in zip(packed, *parts, strict=True):
+            self._told[genome.tobytes()] = (row[0], row[1], row[2])
 
     def _known(self, genomes: Bits) -> tuple[Floats, Floats, Ints]:
         """Objectives, constraints and thresholds of genomes that were evaluated."""
         try:
-            places = [self._place[key] for key in _keys(self.problem.layout.pack(genomes))]
+            rows = [self._told[each.tobytes()] for each in self.problem.layout.pack(genomes)]
         except KeyError:
             raise SearchError(_FOREIGN) from None
-        batches = {batch for batch, _ in places}
-        if len(batches) == 1:  # as those of a generation without repetitions are
-            rows = [row for _, row in places]
-            _, values, missed, thresholds = self._told[batches.pop()]
-            return values[rows], missed[rows], thresholds[rows]
-        values, missed, thresholds = (
-            np.array([self._told[batch][part][row] for batch, row in places]) for part in (1, 2, 3)
-        )
+        values, missed, thresholds = (np.array(part) for part in zip(*rows, strict=True))
         return values, missed, thresholds
 
     def _take_population(self) -> None:
@@ -237,21 +224,22 @@ class PymooSearch(GenomeSearch):
     # -- what is saved ---------------------------------------------------------------------------
 
     def state(self) -> State:
-        width = self.problem.layout.packed_bytes
-        shapes = (width, self.problem.n_obj, self.problem.n_ieq_constr, 2 if self._is_plain else 0)
-        kinds = (np.uint8, np.float64, np.float64, np.int64)
-        told = [
-            np.concatenate([np.zeros((0, shape), kind), *(batch[part] for batch in self._told)])
-            for part, (shape, kind) in enumerate(zip(shapes, kinds, strict=True))
-        ]
-        return self.archive.state() | {
-            "told.genomes": told[0],
-            "told.values": told[1],
-            "told.missed": told[2],
-            "told.thresholds": told[3],
-            "sizes": np.array(self._sizes, dtype=np.int64),
-            "settings": np.frombuffer(self._settings.encode(), dtype=np.uint8),
-        }
+        packed = np.frombuffer(b"".join(self._told), dtype=np.uint8)
+        shape = len(self._told), self.problem.layout.packed_bytes
+        told: State = {"genomes": packed.reshape(shape)}
+        widths = (self.problem.n_obj, self.problem.n_ieq_constr, 2 if self._is_plain else 0)
+        for part, name in enumerate(_PARTS):
+            kind = np.int64 if name == "thresholds" else np.float64
+            rows = np.array([row[part] for row in self._told.values()], dtype=kind)
+            told[name] = rows.reshape(len(rows), widths[part])
+        return (
+            self.archive.state()
+            | prefixed("told.", told)
+            | {
+                "sizes": np.array(self._sizes, dtype=np.int64),
+                "settings": np.frombuffer(self._settings.encode(), dtype=np.uint8),
+            }
+        )
 
     def restore(self, state: State) -> None:
         own = self.state()
@@ -261,9 +249,8 @@ class PymooSearch(GenomeSearch):
         if not same or state["settings"].tobytes() != self._settings.encode():
             raise SearchError(_FOREIGN)
         self.archive.restore(state)
-        parts = ("told.genomes", "told.values", "told.missed", "told.thresholds")
-        packed, values, missed, thresholds = (state[name] for name in parts)
-        self._remember((packed, values, missed, thresholds))
+        told = part_of(state, "told.")
+        self._remember(told["genomes"], *(told[name] for name in _PARTS))
         for size in state["sizes"].tolist():
             self.generation += 1
             asked = self._ask(size)
@@ -271,21 +258,12 @@ class PymooSearch(GenomeSearch):
                 self._tell(asked)
 
 
-#: Packed genomes with their objectives, constraints and thresholds, one row each.
-_Batch = tuple[Bits, Floats, Floats, Ints]
-
-
 def front_from_result(result: Any, cap: int = 2_000) -> Front:
     """Make the front of what pymoo's ``minimize`` has returned for an `AnonymizationProblem`.
 
     Every genome of the last population is measured once more, at every step of its staircase, and
-    so is every one of pymoo's archive, where the algorithm was given one.
-
-    Parameters
-    ----------
-    result : pymoo.core.result.Result
-    cap : int
-        Most solutions of the front.
+    so is every one of pymoo's archive, where the algorithm was given one. The front has at most
+    `cap` solutions.
 
     Raises
     ------
@@ -305,10 +283,6 @@ def front_from_result(result: Any, cap: int = 2_000) -> Front:
     archive.add(problem.points(genomes), genomes)
     archive.sort()
     return front_of(problem, archive, cap)
-
-
-def _keys(packed: Bits) -> list[bytes]:
-    return [row.tobytes() for row in packed]
 
 
 def _directions(objectives: int, population: int, partitions: int | None) -> Floats:

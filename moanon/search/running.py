@@ -1,4 +1,11 @@
-"""Running a search: stepping it until its limit is reached, and what it came to.
+"""`Search`, what every algorithm is, and running one: stepping it until its limit is reached.
+
+A search goes one generation at a time. Between any two it can be saved, and another one of the same
+settings goes on from there. It says itself when it ends, what has to be compiled before, what is
+worth doing once at the end, and how what it found becomes a front. So the code that runs a search
+never asks which one it is. A generation is `population` genomes whatever the algorithm, so
+``generations: 250`` with ``population: 200`` is 50,000 evaluations. Nothing that decides about the
+next generation depends on the clock, except a limit in seconds.
 
 Whatever the next generation depends on is part of the saved state. So a run that is interrupted and
 resumed goes the same way as one that is not.
@@ -93,34 +100,20 @@ class Hypervolume:
 
 
 class Search(ABC):
-    """An algorithm; among genomes, unless a subclass says otherwise.
+    """An algorithm; among genomes, unless a subclass says otherwise."""
 
-    Attributes
-    ----------
-    complete : str
-        Why it ends when it is exhausted, as part of a sentence.
-    is_random : bool
-        Whether it draws random numbers: then other seeds find other solutions.
-    of_genomes : bool
-        Whether its solutions are genomes: then a search that has seen all of them has found the
-        best solutions there are.
-    keeps_all : bool
-        Whether it offers every threshold of every genome that it evaluates to its archive.
-    problem : AnonymizationProblem
-    archive : Archive
-        What it has found so far.
-    generation : int
-        Steps made so far.
-    """
-
+    #: Why it ends when it is exhausted, as part of a sentence.
     complete: ClassVar[str] = ALL_GENOMES
+    #: Whether it draws random numbers: then other seeds find other solutions.
     is_random: ClassVar[bool] = True
+    #: Whether its solutions are genomes: then one that has seen all of them has found the best.
     of_genomes: ClassVar[bool] = True
+    #: Whether it offers every threshold of every genome that it evaluates to its archive.
     keeps_all: ClassVar[bool] = False
 
     problem: AnonymizationProblem
-    archive: Archive
-    generation: int
+    archive: Archive  # what it has found so far
+    generation: int  # steps made so far
 
     # -- before it begins --------------------------------------------------------------------------
 
@@ -201,25 +194,10 @@ class Search(ABC):
 
     # -- what it has found -------------------------------------------------------------------------
 
-    @classmethod
-    def front_of(
-        cls,
-        problem: AnonymizationProblem,
-        archive: Archive,
-        cap: int,
-        on_part: OnPart | None = None,
-    ) -> Front:
-        """Make the front of an archive: at most `cap` solutions, measured once more.
-
-        Raises
-        ------
-        InfeasibleError
-            If nothing meets the constraints.
-        """
-        return front_of(problem, archive, cap, on_part)
+    front_of = staticmethod(front_of)
 
     def front(self, cap: int, on_part: OnPart | None = None) -> Front:
-        """Make the front of what it has found so far; see `front_of`."""
+        """Make the front of what it has found so far."""
         return self.front_of(self.problem, self.archive, cap, on_part)
 
 
@@ -352,22 +330,11 @@ def run_search(
     interrupted: Callable[[], bool] | None = None,
     state: State | None = None,
 ) -> Outcome:
-    """Step a search until it is to stop.
+    """Step a search from its first generation until it is to stop, or on from a saved state.
 
-    Parameters
-    ----------
-    search : Search
-        Before its first generation.
-    stop : Stop
-    on_generation : callable, optional
-        Called with the progress after each generation.
-    save : callable, optional
-        Given the state after the first generation, every few seconds, and when the run is
-        interrupted.
-    interrupted : callable, optional
-        Asked after each generation whether to end the run here.
-    state : State, optional
-        Where to go on, as `save` was given it.
+    After each generation `on_generation` is called with the progress, and `interrupted` asked
+    whether to end the run here. `save` is given the state after the first generation, every few
+    seconds, and when the run is interrupted.
 
     Raises
     ------

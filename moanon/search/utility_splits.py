@@ -22,7 +22,7 @@ import numpy as np
 
 from moanon.arrays import Floats, Ints
 from moanon.data.domain import TreeDomain
-from moanon.data.populations import Histograms, ShownParts
+from moanon.data.populations import ShownParts
 from moanon.genome import Instance
 from moanon.kernels.boxes import GroupCheck, make_group_check, parts_may_be_groups
 from moanon.kernels.large_populations import population_divergences
@@ -54,8 +54,13 @@ class _Split:
     parts: int
 
 
-class UtilitySplits:
-    """Splits the table of a problem so that large populations lose little."""
+def split_by_utility(instance: Instance, target: Suppression) -> Ints:
+    """Split a table for a target so that large populations lose little; the group of each cell."""
+    return _Splits(instance).split(target)
+
+
+class _Splits:
+    """Splits a table."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -64,7 +69,6 @@ class UtilitySplits:
         self._domains = list(instance.layout.domains.values())
 
     def split(self, target: Suppression) -> Ints:
-        """Split the table for a target; return the group of each cell."""
         rule = group_rule(target, self.instance.cells.rows)
         check = make_group_check(rule, self.instance.plan, self.instance.listed_values)
         state = _Estimates(self.instance)
@@ -175,8 +179,9 @@ class _Estimates:
         self._estimates: list[Floats] = []
         self._divergence: list[Floats] = []
         for counts in instance.cells.sensitive:
-            total = Histograms.of_cells(counts).sum()
-            one = ShownParts(np.zeros_like(sizes), sizes, np.ones(1), nobody, _dense(total[None]))
+            all_rows = _dense(counts.total()[None].astype(np.float64))
+            everything = np.zeros_like(sizes), sizes, np.ones(1), nobody, all_rows
+            one = ShownParts(*everything, len(counts.labels))
             estimates = self._populations.estimate(one)
             self._estimates.append(estimates)
             self._divergence.append(
@@ -214,7 +219,7 @@ class _Estimates:
             rows = np.bincount(key, counts.counts[entry], minlength=(parts + 1) * number)
             values = rows.reshape(parts + 1, number).astype(np.float64)
             values[0] = values.sum(axis=0)
-            shown = ShownParts(starts, stops, weight, np.arange(parts + 1), _dense(values))
+            shown = ShownParts(starts, stops, weight, np.arange(parts + 1), _dense(values), number)
             change = self._populations.estimate(shown)
             concerned = np.flatnonzero(change.any(axis=1))
             estimates = np.maximum(self._estimates[place][concerned] + change[concerned], 0.0)
@@ -226,8 +231,8 @@ class _Estimates:
         return out
 
 
-def _dense(rows: Floats) -> Histograms:
+def _dense(rows: Floats) -> tuple[Ints, Ints, Floats]:
     """Histograms (owners, values) as `ShownParts` has them."""
     owners, number = rows.shape
     starts = np.arange(owners + 1) * number
-    return Histograms(starts, np.tile(np.arange(number), owners), rows.reshape(-1), number)
+    return starts, np.tile(np.arange(number), owners), rows.reshape(-1)

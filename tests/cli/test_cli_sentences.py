@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import moanon
-from moanon.cli.printing import as_options
+from moanon.cli.application import as_options
 
 _PACKAGE = Path(moanon.__file__).parent
 _LIBRARY = sorted({*_PACKAGE.rglob("*.py")} - {*(_PACKAGE / "cli").rglob("*.py")})

@@ -16,7 +16,7 @@ from moanon.data.cells import Cells, SensitiveCounts, count_values, raw_group_si
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.engines import read_table
-from moanon.engines.stores import HeldRows
+from moanon.engines.duck import HeldRows
 from moanon.errors import DataError
 from moanon.genome import Instance
 from tests.naive import base_rows

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from moanon.data.cells import Cells
 from moanon.data.domain import OrderedDomain
-from moanon.data.source import digest_of_columns, is_kept_as, kept, new_key, with_cells
+from moanon.data.table import digest_of_columns, is_kept_as, kept, new_key, with_cells
 from moanon.engines import read_table
 
 COUNTED = digest_of_columns([("sex", ("f", "m"), np.array([1, 2]))])

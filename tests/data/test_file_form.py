@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from moanon.data.file_form import FileForm, likely_header
-from moanon.data.source import likely_form
+from moanon.data.cell_reading import FileForm
+from moanon.data.file_form import likely_header
+from moanon.data.table import likely_form
 from moanon.engines import open_source
 from moanon.errors import DataError
 from tests.data.reading import names, refusal, rows, write

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.source import did_you_mean
+from moanon.data.table import did_you_mean
 from moanon.engines import open_source
 from tests.data.reading import CELL, Cells, names, refusal, rows, text_tables, write
 

@@ -18,16 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon.data.cell_reading import FileForm, FormKeys
 from moanon.data.cells import Cells, raw_group_sizes
 from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.readers import look_at
 from moanon.data.table import Table
 from moanon.engines import open_source, read_table
 from moanon.engines import read_table as open_table
-from moanon.engines.duck import DuckSession
+from moanon.engines.duck import DuckSession, HeldRows
 from moanon.engines.files import RowsInFiles
-from moanon.engines.stores import HeldRows
 from moanon.errors import DataError
 from tests.checkout import environment
 

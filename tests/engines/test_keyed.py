@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moanon.cli import main
+from moanon.data.cell_reading import defuse
 from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.file_form import defuse
 from moanon.engines import read_table
 from moanon.engines import read_table as open_table
 from moanon.engines.files import RowsInFiles

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec
-from moanon.data.source import digest_files
+from moanon.data.table import digest_files
 from moanon.engines import read_table
 from moanon.engines import read_table as open_table
 from moanon.engines.duck import DuckSession

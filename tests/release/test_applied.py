@@ -23,8 +23,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
-from moanon.engines.duck import DuckSession
-from moanon.engines.stores import HeldRows
+from moanon.engines.duck import DuckSession, HeldRows
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
 from moanon.grouping import Grouping
 from moanon.release import applied

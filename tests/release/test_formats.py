@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon import Instance, IntervalSpec, OrderedSpec, Release, read_table
-from moanon.data.file_form import defuse, is_formula
+from moanon.data.cell_reading import defuse, is_formula
 from moanon.release.readback import undefuse
 from tests.release.tables import shirts
 from tests.strategies import few
@@ -93,7 +93,7 @@ def test_rows_in_memory_are_written_block_by_block(
 ) -> None:
     release = Release.of(shirts(s=[*"abcde"], i=[None, None, None, "x", None]), [1, 1])
     release.write(tmp_path / f"whole.{ending}", keep_order=True)
-    monkeypatch.setattr("moanon.engines.stores._BLOCK", 2)
+    monkeypatch.setattr("moanon.engines.duck._HELD_ROWS", 2)
     release.write(tmp_path / f"blocks.{ending}", keep_order=True)
     assert (tmp_path / f"blocks.{ending}").read_bytes() == (
         tmp_path / f"whole.{ending}"

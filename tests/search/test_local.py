@@ -331,7 +331,7 @@ def test_tables_of_some_thousand_cells_get_the_whole_effort() -> None:
     assert effort.growth == pytest.approx(1.025)
     assert (effort.window, effort.sweeps, effort.tries, effort.rounds) == (2048, 6, 16, 2)
     assert (effort.small, effort.span) == (30, 0.75)
-    assert (effort.run(False), effort.run(True), effort.shortest_run) == (10, 5, 1)
+    assert (effort.run, effort.short_run, effort.shortest_run) == (10, 5, 1)
 
 
 def test_effort_falls_as_the_cells_grow() -> None:
@@ -341,7 +341,7 @@ def test_effort_falls_as_the_cells_grow() -> None:
     assert effort.growth == pytest.approx(1 + 0.025 * 50**0.75)
     assert (effort.window, effort.sweeps, effort.tries, effort.rounds) == (32, 2, 8, 1)
     assert (effort.small, effort.span) == (2, pytest.approx(0.75**50**0.5))
-    assert (effort.run(False), effort.run(True), effort.shortest_run) == (71, 35, 7)
+    assert (effort.run, effort.short_run, effort.shortest_run) == (71, 35, 7)
 
 
 @given(instance=rich_instances(24), eta=st.sampled_from([0.0, 0.3]))

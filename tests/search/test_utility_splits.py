@@ -21,17 +21,14 @@ from moanon.kernels.boxes import parts_may_be_groups
 from moanon.measures.evaluate import measure_grouping
 from moanon.measures.loss import utility_losses
 from moanon.measures.suppression import Suppression
-from moanon.search.box_solving import find_targets, solve_target
-from moanon.search.utility_splits import UtilitySplits
+from moanon.search.box_solving import Workplace, find_targets, grouping_of, solve_target
+from moanon.search.utility_splits import split_by_utility
 from tests.strategies import instances
 
 
-def as_boxes(splits: UtilitySplits, group: np.ndarray) -> Grouping:
+def as_boxes(instance: Instance, group: np.ndarray) -> Grouping:
     """Groups of cells with the smallest boxes around them."""
-    around = [splits._around(np.flatnonzero(group == which)) for which in range(group.max() + 1)]
-    starts = np.stack([each.starts for each in around], axis=1)
-    stops = np.stack([each.stops for each in around], axis=1)
-    return Grouping.of_boxes(splits.instance, group, starts, stops)
+    return grouping_of(Workplace.of(instance), group)
 
 
 @settings(max_examples=20, deadline=None)
@@ -46,14 +43,13 @@ def test_groups_meet_what_is_asked_and_lose_no_more_than_one(data: st.DataObject
     bounds = (("k", data.draw(st.integers(1, 5))), ("t_js", data.draw(st.sampled_from([0.1, 0.5]))))
     if instance.cells.rows < bounds[0][1]:
         return
-    splits = UtilitySplits(instance)
-    group = splits.split(Suppression("none", constraints=bounds))
-    found = as_boxes(splits, group)
+    group = split_by_utility(instance, Suppression("none", constraints=bounds))
+    found = as_boxes(instance, group)
     assert (group >= 0).all()
     measured = measure_grouping(found)
     assert measured["k"] >= bounds[0][1]
     assert measured["t_js"] <= bounds[1][1]
-    whole = as_boxes(splits, np.zeros_like(group))
+    whole = as_boxes(instance, np.zeros_like(group))
     worst = max(utility_losses(whole).values())
     assert max(utility_losses(found).values()) <= worst + 1e-12
 
@@ -71,8 +67,7 @@ def test_the_split_is_the_one_that_populations_gain_by() -> None:
     specs = {"size": OrderedSpec(tuple("01234")), "town": OrderedSpec(("a", "b"))}
     instance = Instance.build(table, specs, subpopulation_spec=SubpopulationSpec(0.2))
     target = Suppression("none", constraints=(("k", 20),))
-    splits = UtilitySplits(instance)
-    by_utility = as_boxes(splits, splits.split(target))
+    by_utility = as_boxes(instance, split_by_utility(instance, target))
     assert utility_losses(by_utility)["ill"] == pytest.approx(0, abs=1e-12)
     assert utility_losses(solve_target(instance, target))["ill"] >= 0
 

@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from moanon.arrays import Bits, Ints, Outlined, Values
 from moanon.data.domain import NOT_SHOWN
-from moanon.data.table import is_kept_as, kept, new_key
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures.suppression import Suppression
 from moanon.sealing import packed_numbers, seal, unpacked_numbers, unseal
@@ -75,6 +74,10 @@ class GlobalRecodings(Outlined):
 
         return Grouping.of_genome(instance, self.genomes[row])
 
+    def groups_of_new(self, row: int, instance: Instance) -> Grouping:
+        """All groups of new rows, which are generalized as all others are."""
+        return self.all_groups(row, instance)
+
     def grouping(self, row: int, instance: Instance) -> Grouping:
         """Its groups, with those marked that it suppresses."""
         from moanon.measures.evaluate import suppress_groups
@@ -122,16 +125,14 @@ class LocalRecodings(Outlined):
 
     The boxes are what releases show. Which one a cell is in is sealed, solution by solution (see
     `moanon.sealing`): with the table at hand it can be read, and its file does not reveal the
-    table. On another table a cell goes into the box that loses least of those that hold it.
+    table. A new row goes into the box that loses least of those that hold it.
     """
 
-    digest: str  # of the table; with the key under which it was kept, if it was
     # for each solution the box of each cell, counted from 1; 0 where it is suppressed
     sealed: tuple[bytes, ...]
     # (columns, boxes) of each; in an order that says nothing of the cells in them
     starts: tuple[Ints, ...]
     stops: tuple[Ints, ...]  # behind the last base value of each box
-    key: str | None = None
 
     @classmethod
     def of_groupings(cls, groupings: Iterable[Grouping]) -> LocalRecodings:
@@ -152,7 +153,7 @@ class LocalRecodings(Outlined):
             sealed.append(seal(instance.key, text, context))
             starts.append(released.starts)
             stops.append(released.stops)
-        return cls(instance.table.digest, tuple(sealed), tuple(starts), tuple(stops))
+        return cls(tuple(sealed), tuple(starts), tuple(stops))
 
     @classmethod
     def of_file(cls, content: bytes) -> LocalRecodings:
@@ -174,8 +175,6 @@ class LocalRecodings(Outlined):
                     f"{BOXES} is of an earlier version, and gives rows of the table away; run it "
                     "again with force=True"
                 )
-            digest = arrays["digest"].tobytes().decode()
-            key = arrays["key"].tobytes().decode() if "key" in arrays else None
             number = int(arrays["solutions"])
             sealed = tuple(arrays[f"sealed{i}"].tobytes() for i in range(number))
             boxes = [arrays[f"boxes{i}"].astype(np.int64) for i in range(number)]
@@ -187,7 +186,7 @@ class LocalRecodings(Outlined):
             if not (first < last).all():
                 raise ValueError("a block without values")
         starts, stops = zip(*boxes, strict=True) if boxes else ((), ())
-        return cls(digest, sealed, starts, stops, key)
+        return cls(sealed, starts, stops)
 
     def __len__(self) -> int:
         return len(self.sealed)
@@ -195,19 +194,26 @@ class LocalRecodings(Outlined):
     def take(self, rows: Ints) -> LocalRecodings:
         chosen = rows.tolist()
         return LocalRecodings(
-            self.digest,
             tuple(self.sealed[row] for row in chosen),
             tuple(self.starts[row] for row in chosen),
             tuple(self.stops[row] for row in chosen),
-            self.key,
         )
 
     def all_groups(self, row: int, instance: Instance) -> Grouping:
         from moanon.grouping import Grouping
 
+        box = self.cell_group(row, instance)
+        return Grouping.of_boxes(instance, box, self.starts[row], self.stops[row])
+
+    def groups_of_new(self, row: int, instance: Instance) -> Grouping:
+        """All groups of new rows.
+
+        They follow from the rows alone, also where these are the run's own: what was sealed is not
+        looked at, as names and suppressed rows would decide whether it can be read.
+        """
+        from moanon.grouping import Grouping
+
         starts, stops = self.starts[row], self.stops[row]
-        if is_kept_as(instance.table.digest, self.digest, self.key):
-            return Grouping.of_boxes(instance, self.cell_group(row, instance), starts, stops)
         box = _find_boxes(instance, starts, stops)
         used = np.unique(box[box >= 0])
         number = np.full(starts.shape[1] + 1, -1, dtype=np.int64)  # the last: in no box
@@ -260,14 +266,7 @@ class LocalRecodings(Outlined):
         return {"boxes": self.starts[row].shape[1]}
 
     def files(self) -> Mapping[str, bytes]:
-        new = new_key(self.digest)
-        key = new or self.key
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "digest": np.frombuffer(kept(self.digest, new).encode(), dtype=np.uint8),
-            "solutions": np.array(len(self)),
-        }
-        if key is not None:
-            arrays["key"] = np.frombuffer(key.encode(), dtype=np.uint8)
+        arrays: dict[str, npt.NDArray[Any]] = {"solutions": np.array(len(self))}
         for i, sealed in enumerate(self.sealed):
             arrays[f"sealed{i}"] = np.frombuffer(sealed, dtype=np.uint8)
             arrays[f"boxes{i}"] = np.stack([self.starts[i], self.stops[i]]).astype(np.uint32)
@@ -292,11 +291,9 @@ def joined(several: Sequence[Recodings]) -> Recodings:
         )
     boxes = [each for each in several if isinstance(each, LocalRecodings)]
     return LocalRecodings(
-        boxes[0].digest,
         tuple(sealed for each in boxes for sealed in each.sealed),
         tuple(starts for each in boxes for starts in each.starts),
         tuple(stops for each in boxes for stops in each.stops),
-        boxes[0].key,
     )
 
 

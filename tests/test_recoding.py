@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -163,8 +163,7 @@ class BoxRecodings:
         cell_box = np.where(box >= 0, np.searchsorted(used, box), NO_GROUP)
         return Grouping.of_boxes(instance, cell_box, starts[:, used], stops[:, used])
 
-    def grouping(self, row: int, instance: Instance) -> Grouping:
-        return self.all_groups(row, instance)
+    groups_of_new = grouping = all_groups
 
     def groupings(self, instance: Instance) -> Iterator[Grouping]:
         return (self.grouping(row, instance) for row in range(len(self)))
@@ -386,6 +385,18 @@ def test_boxes_are_put_on_new_rows(box_front: Front, tmp_path: Path) -> None:
         box_front.apply(2, new, outside="suppress", k=6)
 
 
+def test_what_rows_show_decides_their_boxes_and_no_name_does() -> None:
+    # People of 40 to 49 are in both boxes, and the front has them in the one that loses more.
+    instance = table()
+    found = BoxRecodings(((((0, 3), EVERYWHERE), ((2, 4), EVERYWHERE)),)).grouping(0, instance)
+    boxes = LocalRecodings.of_groupings([found])
+    front = Front.of_recodings(instance, Suppression("none"), ("k", "loss"), boxes)
+    assert front.grouping(1).sizes.tolist() == [8, 2]
+    twin = replace(instance.table, digest="of a file with other names")
+    for rows in (instance.table, twin):
+        assert front.apply(1, rows, small="keep").grouping.sizes.tolist() == [6, 4]
+
+
 def test_boxes_are_compared_with_each_other_and_with_genomes(box_front: Front) -> None:
     instance = box_front.instance
     assert instance is not None
@@ -474,9 +485,7 @@ def test_a_box_that_is_no_node_of_a_tree_has_no_label() -> None:
     stops = boxes.stops[0].copy()
     stops[1, stops[1] == 2] = 3  # Oslo to Rome
     with pytest.raises(GenomeError, match="a box of column 'place' is no node of its tree"):
-        LocalRecodings(boxes.digest, boxes.sealed, boxes.starts, (stops, *boxes.stops[1:])).blocks(
-            table()
-        )
+        LocalRecodings(boxes.sealed, boxes.starts, (stops, *boxes.stops[1:])).blocks(table())
 
 
 def test_a_file_of_boxes_that_tells_the_box_of_each_cell_is_refused() -> None:

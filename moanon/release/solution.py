@@ -121,7 +121,7 @@ class ChosenSolution(Outlined):
             wanted = _Wanted(1, others=replace(self.rule, constraints=()))
             bounds = {**self._demands, **bounds}
         fitted, is_outside = fit_rows(instance, table, outside)
-        groups = self.recodings.all_groups(self.number - 1, fitted)
+        groups = self.recodings.groups_of_new(self.number - 1, fitted)
         _check_boxes(groups, table, outside)
         kept = wanted.is_met(groups)
         if not kept.any():

@@ -79,7 +79,7 @@ def instances(path: Path, **options: Any) -> tuple[Instance, Instance]:
 
 
 def same_files(folder: Path, here: Release, there: Release, ending: str, **options: Any) -> None:
-    """Two releases write the same bytes (of Parquet: rows) and certificates, in either order."""
+    """Two releases write the same bytes and certificates, in either order."""
     for order in ({"keep_order": True}, {"shuffle": 2**127 + 5}):
         _same_files(folder, here, there, ending, **order, **options)
 
@@ -93,14 +93,7 @@ def _same_files(folder: Path, here: Release, there: Release, ending: str, **opti
     ]
     for certificate, path in zip(certificates, paths, strict=True):
         assert certificate.pop("file") == path.name
-    if ending == "csv":
-        assert paths[0].read_bytes() == paths[1].read_bytes()
-    else:
-        one, two = (duckdb.sql(f"FROM '{path}'") for path in paths)
-        assert (one.columns, list(map(str, one.types))) == (two.columns, list(map(str, two.types)))
-        assert one.fetchall() == two.fetchall()
-        for certificate in certificates:
-            certificate["digests"].pop("output")
+    assert paths[0].read_bytes() == paths[1].read_bytes()
     assert certificates[0] == certificates[1]
 
 

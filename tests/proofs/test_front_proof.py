@@ -116,7 +116,7 @@ def test_what_cannot_be_proven_is_refused_with_the_reason(preset, settings, reas
 
 
 def test_boxes_are_refused():
-    local = replace(found_front(), recodings=LocalRecodings("", (), (), ()))
+    local = replace(found_front(), recodings=LocalRecodings((), (), ()))
     with pytest.raises(ConfigError, match=r"global recodings can be proven\. Got local ones"):
         check_provable(local)
 

@@ -1,15 +1,15 @@
 """Which table a name means, and how a new table takes that name.
 
 A name has many spellings (``t``, ``public.t``, ``T``), and a view or a query may read a table that
-it does not name. So texts are never compared: the database's own catalogue says what a name means
-and what the source reads. A table is replaced only if the catalogue shows that the source does not
-read it, and in one transaction with the new one where there are such; where there are none, the old
-one is moved aside and comes back if anything fails.
+it does not name. So texts are never compared: the database's own catalogue says what a name means.
+A table is replaced only if the catalogue shows that the source does not read it. A plain table
+reads itself alone; what views and queries read, only PostgreSQL knows. It is replaced in one
+transaction with the new one where there are such; where there are none, the old one is moved aside
+and comes back if anything fails.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -188,8 +188,21 @@ class _InPostgres(_Catalogue):
         self.database.run(f"LOCK TABLE {self.quoted(place)} IN ACCESS EXCLUSIVE MODE")
 
 
-class _InSQLite(_Catalogue):
-    """SQLite says which tables a statement reads while it prepares it."""
+class _WithKinds(_Catalogue):
+    """A catalogue that says which names are of plain tables, and not what views and queries read.
+
+    SQLite reports the tables of a statement to an authorizer, but not all of them: none of which
+    only columns of a natural join are used.
+    """
+
+    def reads(self) -> frozenset[Hashable] | None:
+        source = self.database.address.table
+        found = None if source is None else self.find(TableName.of(source))
+        return frozenset([found.key]) if found is not None and found.is_table else None
+
+
+class _InSQLite(_WithKinds):
+    """SQLite, where a virtual table and those that keep its rows are no plain ones."""
 
     def resolved(self, name: TableName) -> TableName:
         if (name.schema or "main").lower() != "main":
@@ -199,31 +212,13 @@ class _InSQLite(_Catalogue):
         return TableName("main", name.name)
 
     def find(self, name: TableName) -> _Entry | None:
-        for stored, kind in self._tables("name = ? COLLATE NOCASE", name.name):
+        query = (
+            "SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND name = ? "
+            "COLLATE NOCASE"
+        )
+        for stored, kind in self.connection.con.execute(query, [name.name]).fetchall():
             return _Entry(stored, kind == "table")
         return None
-
-    def reads(self) -> frozenset[Hashable] | None:
-        seen = set()
-
-        def note(action: int, table: str | None, *_: str | None) -> int:
-            if action == sqlite3.SQLITE_READ and table is not None:
-                seen.add(table)
-            return sqlite3.SQLITE_OK
-
-        connection = self.connection.con
-        connection.set_authorizer(note)
-        try:
-            connection.execute(f"EXPLAIN {self.connection.compile(self.rows)}").close()
-        finally:
-            connection.set_authorizer(None)
-        # A virtual table may read others, which SQLite does not report.
-        known = {name for name, kind in self._tables("true") if kind in ("table", "view")}
-        return frozenset(seen) if seen <= known else None
-
-    def _tables(self, condition: str, *values: str) -> list[tuple[str, str]]:
-        query = f"SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND {condition}"
-        return list(self.connection.con.execute(query, values).fetchall())
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -245,8 +240,8 @@ class _InSQLite(_Catalogue):
         super().clear(place)
 
 
-class _InDuckDB(_Catalogue):
-    """DuckDB does not say what a view reads."""
+class _InDuckDB(_WithKinds):
+    """DuckDB, whose names may begin with the database."""
 
     def resolved(self, name: TableName) -> TableName:
         return TableName(name.schema or self._now("schema"), name.name)
@@ -259,10 +254,6 @@ class _InDuckDB(_Catalogue):
             if schema in (within.lower(), here, f"{here}.{within.lower()}"):
                 return _Entry((within, stored), is_table)
         return None
-
-    def reads(self) -> frozenset[Hashable] | None:
-        source = self.database.address.table
-        return _own_rows(None if source is None else self.find(TableName.of(source)))
 
     def _now(self, what: str) -> str:
         return str(self.connection.con.execute(f"SELECT current_{what}()").fetchone()[0])
@@ -296,7 +287,7 @@ class _InDuckDB(_Catalogue):
         return str(table.sql(dialect="duckdb"))
 
 
-class _InSpark(_Catalogue):
+class _InSpark(_WithKinds):
     """Spark has no transactions."""
 
     def resolved(self, name: TableName) -> TableName:
@@ -316,10 +307,6 @@ class _InSpark(_Catalogue):
         is_managed = found.tableType == "MANAGED"
         return _Entry(tuple(str(part).lower() for part in parts), is_managed)
 
-    def reads(self) -> frozenset[Hashable] | None:
-        source = self.database.address.table
-        return _own_rows(None if source is None else self.find(TableName.of(source)))
-
     def take(self, written: str, name: TableName, force: bool) -> None:
         place = self.resolved(name)
         aside = replace(place, name=unused_name())
@@ -337,11 +324,6 @@ class _InSpark(_Catalogue):
 
     def rename(self, place: TableName, to: TableName) -> None:
         self.database.run(f"ALTER TABLE {self.quoted(place)} RENAME TO {self.quoted(to)}")
-
-
-def _own_rows(source: _Entry | None) -> frozenset[Hashable] | None:
-    """What a table reads, which is itself; of anything else it is not known."""
-    return frozenset([source.key]) if source is not None and source.is_table else None
 
 
 def catalogue_of(database: Database, rows: Any) -> _Catalogue:

@@ -234,20 +234,51 @@ def test_a_view_that_nothing_is_behind_does_not_matter(lite: Place) -> None:
     assert lite.rows("SELECT * FROM r") == sorted(PEOPLE)
 
 
-def test_a_query_replaces_nothing_where_its_tables_are_not_known(duck: Place) -> None:
-    duck.run("CREATE TABLE r(old integer)")
-    release = release_of(duck, query="SELECT * FROM t")
+@pytest.fixture(params=["lite", "duck"])
+def unlisted(request: pytest.FixtureRequest) -> Place:
+    """A database that does not say what a view or a query reads."""
+    found: Place = request.getfixturevalue(request.param)
+    return found
+
+
+def test_a_query_replaces_nothing_where_its_tables_are_not_known(unlisted: Place) -> None:
+    unlisted.run("CREATE TABLE r(old integer)")
+    release = release_of(unlisted, query="SELECT * FROM t")
     with pytest.raises(OutputError, match="give the new table a name that no other has"):
         release.write_table("r", force=True)
     release.write_table("new")
-    assert duck.rows("SELECT * FROM new") == sorted(PEOPLE)
+    assert unlisted.rows("SELECT * FROM new") == sorted(PEOPLE)
 
 
-def test_a_query_replaces_a_table_that_it_does_not_read(lite: Place, postgres: Place) -> None:
-    for each in (lite, postgres):
-        each.run("CREATE TABLE r(old integer)")
-        release_of(each, query="SELECT * FROM t").write_table("r", force=True)
-        assert each.rows("SELECT * FROM r") == sorted(PEOPLE)
+def test_a_query_replaces_a_table_that_it_does_not_read(postgres: Place) -> None:
+    postgres.run("CREATE TABLE r(old integer)")
+    release_of(postgres, query="SELECT * FROM t").write_table("r", force=True)
+    assert postgres.rows("SELECT * FROM r") == sorted(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        "NATURAL JOIN consent",
+        "JOIN consent USING (sex)",
+        "LEFT JOIN consent USING (sex)",  # which a planner may leave out
+        "CROSS JOIN (SELECT count(*) AS n FROM consent) AS counted",
+    ],
+)
+@pytest.mark.parametrize("is_view", [False, True])
+def test_a_table_of_which_no_column_is_shown_is_not_replaced(
+    place: Place, join: str, is_view: bool
+) -> None:
+    place.run("CREATE TABLE consent(sex text PRIMARY KEY)", "INSERT INTO consent VALUES ('f')")
+    place.run("INSERT INTO consent VALUES ('m')")
+    query = f"SELECT t.sex, t.ill FROM t {join}"
+    if is_view:
+        place.run(f"CREATE VIEW study AS {query}")
+    release = release_of(place, **({"table": "study"} if is_view else {"query": query}))
+    with pytest.raises(OutputError, match=r"'consent' is the table that is read|not replaced"):
+        release.write_table("consent", force=True)
+    assert place.rows("SELECT * FROM consent") == [("f",), ("m",)]
+    assert place.leftovers() == []
 
 
 def test_a_view_is_not_replaced(place: Place) -> None:

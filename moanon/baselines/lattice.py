@@ -58,21 +58,11 @@ _GROWING = frozenset({"k", "l", "l_distinct", "p_sensitive"})
 
 @dataclass(frozen=True, eq=False)
 class FullDomain:
-    """The full-domain generalization that an algorithm arrived at.
+    """The full-domain generalization that an algorithm arrived at."""
 
-    Attributes
-    ----------
-    levels : tuple of int
-        Level of each quasi-identifier, 0 for the values as they are.
-    recodings : GlobalRecodings
-        Its genome and the size below which groups are suppressed; one solution.
-    checked : int
-        Nodes of the lattice whose groups were counted on the way.
-    """
-
-    levels: tuple[int, ...]
-    recodings: GlobalRecodings
-    checked: int
+    levels: tuple[int, ...]  # of each quasi-identifier, 0 for the values as they are
+    recodings: GlobalRecodings  # one solution: its genome, and what is suppressed
+    checked: int  # nodes of the lattice whose groups were counted on the way
 
     def grouping(self, instance: Instance) -> Grouping:
         """The groups of the table's rows, with those suppressed that fail what is demanded."""

@@ -51,19 +51,11 @@ _LARGEST_SHARED = 2**51
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """What ``run.json`` says about a proof.
+    """What ``run.json`` says about a proof."""
 
-    Attributes
-    ----------
-    bounds : int
-        How many were computed; none where every genome was evaluated.
-    steps, optimal : int
-        Steps of the front, and those whose solution is proven to be optimal.
-    """
-
-    bounds: int
-    steps: int
-    optimal: int
+    bounds: int  # how many were computed; none where every genome was evaluated
+    steps: int  # of the front
+    optimal: int  # those of them whose solution is proven to be optimal
 
     @classmethod
     def of(cls, front: Front, bounds: int) -> ProofRecord:

@@ -44,7 +44,15 @@ from moanon.search.algorithms import (
 )
 from moanon.search.archive import Archive, normalized
 from moanon.search.checkpoint import generator_state, part_of, prefixed, restore_generator
-from moanon.search.operators import SEED_SHARE, KnownGenomes, Unseen, first_genomes
+from moanon.search.operators import (
+    SEED_SHARE,
+    Unseen,
+    first_genomes,
+    keys_of,
+    loaded_keys,
+    new_among,
+    saved_keys,
+)
 from moanon.search.problem import VIOLATION, AnonymizationProblem, Points
 from moanon.search.running import (
     GenomeSearch,
@@ -114,7 +122,7 @@ class ArchiveBreeding(Algorithm):  # type: ignore[misc]
         self._islands = [self._new_archive() for _ in range(_ISLANDS if self._is_long else 0)]
         self._home = self.found  # what is bred from
         self._united = 0  # evaluations after which it was bred from as one
-        self._smooth = KnownGenomes(problem.layout, more_bytes=_K.itemsize)
+        self._smooth: set[bytes] = set()  # keys of what was polished, or came of it, with its k
         # The values of an archive, and what was chosen among them.
         self._elite_of: tuple[Floats | None, tuple[Ints, Floats]]
         self._elite_of = None, (np.zeros(0, np.int64), np.zeros(0))
@@ -205,7 +213,7 @@ class ArchiveBreeding(Algorithm):  # type: ignore[misc]
             self.found.state()
             | islands
             | {
-                "smooth": self._smooth.state(),
+                "smooth": saved_keys(self._smooth),
                 "islands": np.array(len(self._islands)),
                 "united": np.array(self._united),
                 "seen": self.unseen.state(),
@@ -225,7 +233,7 @@ class ArchiveBreeding(Algorithm):  # type: ignore[misc]
             island.restore(part_of(state, f"island{number}."))
         self._united = int(state.get("united", 0))
         self.unseen.restore(state["seen"])
-        self._smooth.restore(state["smooth"])
+        self._smooth = loaded_keys(state["smooth"])
         self._initialize()
         self.n_iter = int(state["generation"]) + 1
         self.is_initialized = self.n_iter > 1
@@ -289,7 +297,7 @@ class ArchiveBreeding(Algorithm):  # type: ignore[misc]
             ]
         )
         for each in (genomes, polished):
-            self._smooth.add(_with_k(self.problem.layout.pack(each), ks))
+            self._smooth.update(keys_of(_with_k(self.problem.layout.pack(each), ks)))
         return self._unseen(polished, number)
 
     def _settled(self) -> Bits:
@@ -313,7 +321,7 @@ class ArchiveBreeding(Algorithm):  # type: ignore[misc]
         """Solutions of the grid that have never been polished for their k."""
         elite, _ = self._elite()
         known = _with_k(self._home.packed[elite], self._ks(elite))
-        return elite[np.sort(self._smooth.new_among(known))]
+        return elite[np.sort(new_among(keys_of(known), self._smooth))]
 
     def _ks(self, rows: Ints) -> Ints:
         """The k of some solutions."""

@@ -57,53 +57,38 @@ def first_genomes(layout: Layout, number: int, rng: np.random.Generator) -> Bits
 # -- which genomes are new -------------------------------------------------------------------------
 
 
-class KnownGenomes:
-    """A set of genomes that are distinguished by 16 bytes each, however long they are.
+def keys_of(packed: Bits) -> list[bytes]:
+    """What distinguishes packed genomes: at most 16 bytes each, however long they are.
 
-    Packed genomes of more bytes are represented by a digest. Two different ones of a billion have
-    the same with a chance of 1 in 10^20; one of them would then never be evaluated. `more_bytes`
-    are those that stand behind each genome.
+    Longer ones are represented by a digest. Two different ones of a billion have the same with a
+    chance of 1 in 10^20; one of them would then never be evaluated.
     """
+    if not packed.size:
+        return [b""] * len(packed)
+    rows: list[bytes] = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}")[:, 0].tolist()
+    if packed.shape[1] <= _KEY:
+        return rows
+    return [blake2b(row, digest_size=_KEY).digest() for row in rows]
 
-    def __init__(self, layout: Layout, more_bytes: int = 0) -> None:
-        self._width = min(layout.packed_bytes + more_bytes, _KEY)
-        self._is_digest = layout.packed_bytes + more_bytes > _KEY
-        self._keys: set[bytes] = set()
 
-    def __len__(self) -> int:
-        return len(self._keys)
+def new_among(keys: list[bytes], known: set[bytes]) -> Ints:
+    """Places of the keys that are not known, each key once."""
+    first: dict[bytes, int] = {}
+    for place, key in enumerate(keys):
+        if key not in known:
+            first.setdefault(key, place)
+    return np.fromiter(first.values(), dtype=np.int64, count=len(first))
 
-    def _keys_of(self, packed: Bits) -> list[bytes]:
-        if not packed.size:
-            return [b""] * len(packed)
-        as_bytes = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}")
-        rows: list[bytes] = as_bytes[:, 0].tolist()
-        if not self._is_digest:
-            return rows
-        return [blake2b(row, digest_size=_KEY).digest() for row in rows]
 
-    def add(self, packed: Bits) -> None:
-        """Take in packed genomes."""
-        self._keys.update(self._keys_of(packed))
+def saved_keys(known: set[bytes]) -> Bits:
+    """Keys as an array, in an order of their own; `loaded_keys` takes them from there."""
+    width = len(next(iter(known), b""))
+    return np.frombuffer(b"".join(sorted(known)), np.uint8).reshape(len(known), width)
 
-    def new_among(self, packed: Bits) -> Ints:
-        """Rows of the packed genomes that are not here, each genome once."""
-        first: dict[bytes, int] = {}
-        for place, key in enumerate(self._keys_of(packed)):
-            if key not in self._keys:
-                first.setdefault(key, place)
-        return np.fromiter(first.values(), dtype=np.int64, count=len(first))
 
-    def state(self) -> Bits:
-        """All of them, in an order of their own."""
-        state = np.zeros((len(self._keys), self._width), dtype=np.uint8)
-        for row, key in zip(state, sorted(self._keys), strict=True):
-            row[:] = memoryview(key)
-        return state
-
-    def restore(self, state: Bits) -> None:
-        """Hold what was saved instead of what is here."""
-        self._keys = {row.tobytes() for row in state}
+def loaded_keys(state: Bits) -> set[bytes]:
+    """What was saved."""
+    return {row.tobytes() for row in state}
 
 
 class Unseen:
@@ -112,7 +97,7 @@ class Unseen:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.space = layout.count()
-        self._seen = KnownGenomes(layout)
+        self._seen: set[bytes] = set()
         self._listing: Iterator[Bits] | None = None  # made when it is needed: it cannot be copied
         self._listed = np.zeros((0, layout.bits), dtype=np.uint8)
 
@@ -128,7 +113,7 @@ class Unseen:
 
     def remove(self, genomes: Bits) -> None:
         """Take note that genomes were evaluated."""
-        self._seen.add(self.layout.pack(genomes))
+        self._seen.update(keys_of(self.layout.pack(genomes)))
 
     def among(self, genomes: Bits) -> Bits:
         """The unseen ones of some genomes in their order, each once."""
@@ -137,7 +122,7 @@ class Unseen:
 
     def new_among(self, genomes: Bits) -> Ints:
         """Rows of the unseen ones of some genomes, each once."""
-        return self._seen.new_among(self.layout.pack(genomes))
+        return new_among(keys_of(self.layout.pack(genomes)), self._seen)
 
     def fill(self, genomes: Bits, number: int, rng: np.random.Generator) -> Bits:
         """Add samples to distinct unseen genomes until there are `number`.
@@ -170,11 +155,11 @@ class Unseen:
 
     def state(self) -> Bits:
         """The genomes that have been evaluated, in an order of their own."""
-        return self._seen.state()
+        return saved_keys(self._seen)
 
     def restore(self, state: Bits) -> None:
         """Go on from a saved state."""
-        self._seen.restore(state)
+        self._seen = loaded_keys(state)
 
 
 # -- small moves -----------------------------------------------------------------------------------

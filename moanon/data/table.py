@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
+from urllib.parse import urlparse
 
 import numpy as np
 import numpy.typing as npt
@@ -86,8 +87,9 @@ class Source(Outlined):
     digest: str
     unread: tuple[str, ...] = ()  # columns that were not asked for, in file order
     #: The files that were read, absolute and with links followed, so that nobody replaces them by
-    #: mistake, from whatever folder.
+    #: mistake, from whatever folder. Of a database its own file.
     files: tuple[Path, ...] = ()
+    unlisted: bool = False  # whether it may read further files, as a query of DuckDB can
 
     @property
     def rows(self) -> int:
@@ -105,8 +107,21 @@ def is_address(source: str) -> bool:
     return re.match(r"^[a-z][a-z0-9+]*://", source) is not None
 
 
+def database_file(url: str) -> Path | None:
+    """The file that the address of a database names; None where it names another place."""
+    parts = urlparse(url)  # as ibis takes it apart
+    path = Path(parts.netloc, parts.path[bool(parts.netloc) :])
+    in_memory = str(path) in (".", ":memory:")
+    is_service = str(path).startswith(("md:", "motherduck:"))
+    is_file = parts.scheme in ("sqlite", "duckdb", "file") and not in_memory and not is_service
+    return path if is_file else None
+
+
 def files_behind(source: str | os.PathLike[str]) -> tuple[Path, ...]:
     """The files of a source, absolute and with links followed; none where it is gone."""
+    if is_address(os.fspath(source)):
+        file = database_file(os.path.expandvars(source))
+        return () if file is None else (file.resolve(),)
     try:
         return tuple(file.resolve() for file in find_files(os.fspath(source)))
     except (DataError, OSError):
@@ -356,6 +371,7 @@ class Table(Outlined):
     rows_dropped: int  # for a missing value
     undeclared: tuple[str, ...]  # columns of the source without a role, which are never released
     files: tuple[Path, ...] = ()  # that were read, absolute; a release must not replace them
+    unlisted: bool = False  # whether further ones may have been; then it must not replace any
     encoding: str = DEFAULT_ENCODING  # of files that are text
 
     @property
@@ -472,6 +488,7 @@ def give_roles(
         rows_dropped=store.rows - complete.rows,
         undeclared=(*(name for name in present if name not in given), *source.unread),
         files=source.files,
+        unlisted=source.unlisted,
     )
 
 

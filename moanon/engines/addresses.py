@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from re import Match
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlparse, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
+from moanon.data.table import database_file, files_behind
 from moanon.errors import DataError, OutputError
 
 #: Parameters of addresses that are secrets, by a part of their names.
@@ -119,17 +120,12 @@ def _connect(url: str) -> Any:
 
 
 def _refuse_absent_file(url: str) -> None:
-    parts = urlparse(url)  # as ibis takes it apart
-    path = Path(parts.netloc, parts.path[bool(parts.netloc) :])
-    in_memory = str(path) in (".", ":memory:")
-    is_service = str(path).startswith(("md:", "motherduck:"))
-    if parts.scheme not in ("sqlite", "duckdb", "file") or in_memory or is_service:
-        return
-    if not path.exists():
+    path, scheme = database_file(url), url.partition("://")[0]
+    if path is not None and not path.exists():
         raise FileNotFoundError(
             f"there is no file {path}; one of this folder is written with two slashes "
-            f"({parts.scheme}://{path.name}), one with its whole path with three "
-            f"({parts.scheme}:///data/{path.name})"
+            f"({scheme}://{path.name}), one with its whole path with three "
+            f"({scheme}:///data/{path.name})"
         )
 
 
@@ -217,7 +213,9 @@ class Database:
         self.address = address
         self._secrets: list[str] = []
         with self.reporting("cannot be reached"):
-            self.connection = _connect(_VARIABLE.sub(self._variable, address.url))
+            url = _VARIABLE.sub(self._variable, address.url)
+            self.connection = _connect(url)
+        self.files = files_behind(url)
         if self.connection.name == "postgres":
             weakref.finalize(self, self.connection.con.close)
 

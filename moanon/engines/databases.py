@@ -82,6 +82,12 @@ class RowsInDatabase(RowsElsewhere):
         self._memory = memory
         self._raw: dict[str, Any] = {}  # of each column the array of its distinct values
 
+    @property
+    def unlisted(self) -> bool:
+        """Whether files may be read besides that of the database: by a view or by a query."""
+        reads_files = self.database.connection.name in ("duckdb", "pyspark", "datafusion", "polars")
+        return reads_files and catalogue_of(self.database, self._rows).reads() is None
+
     def digest(self, names: Sequence[str]) -> str:
         """Give the digest of the values of some columns, with their counts."""
         columns = []

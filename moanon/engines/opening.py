@@ -241,4 +241,4 @@ def _open_database(
     if not rows.rows:
         raise DataError(f"{address} has no rows")
     unread = tuple(name for name in header if columns is not None and name not in set(columns))
-    return Source(str(address), rows, digest, unread)
+    return Source(str(address), rows, digest, unread, rows.database.files, rows.unlisted)

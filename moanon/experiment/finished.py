@@ -411,6 +411,8 @@ def _stored_instance(run: FinishedRun) -> Instance | None:
         rows_dropped=0,
         undeclared=(),
         files=() if source in datasets.names() else files_behind(source),
+        # The database is not asked again, and what is read there may be a view.
+        unlisted=source.startswith(("duckdb://", "pyspark://", "spark://", "file://")),
     )
     nothing = np.zeros(0, dtype=np.int64)
     label = config.problem.class_column

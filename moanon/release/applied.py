@@ -297,6 +297,7 @@ class Release(Outlined):
         reading = self._reading(form, header, stars=stars, defused=spreadsheet_safe)
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
+        force = force and may_replace(self.instance.table, path, notice)
         kind = StagedFolder if in_parts else StagedFiles
         try:
             with kind(path, notice, force=force, spared=spared) as staged:
@@ -454,6 +455,19 @@ def checked_order(shuffle: int | None, keep_order: bool) -> Shuffle | None:
             raise ConfigError("rows are shuffled, or keep the order of the source. Got both")
         return None
     return "random" if shuffle is None else int(shuffle)
+
+
+def may_replace(table: Table, *targets: Path) -> bool:
+    """Whether files may be replaced at all; refused where it is not known which ones are read."""
+    if not table.unlisted:
+        return True
+    for target in targets:
+        if os.path.lexists(target):
+            raise OutputError(
+                f"{target} is not replaced: which files {table.source} reads is not known; name a "
+                "file that does not exist"
+            )
+    return False
 
 
 def _plain_number(value: float | Fraction) -> Any:

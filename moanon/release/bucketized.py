@@ -37,7 +37,7 @@ from moanon.data.rows import Labelling, Shuffle
 from moanon.data.table import Role, digest_files
 from moanon.engines.duck import spell
 from moanon.errors import CertificateError, OutputError
-from moanon.release.applied import Release, ShownRows, checked_order
+from moanon.release.applied import Release, ShownRows, checked_order, may_replace
 from moanon.release.certificate import VERSION, stated_promises
 from moanon.release.readback import rows_of
 from moanon.release.reader_privacy import (
@@ -226,6 +226,7 @@ class BucketizedRelease(Outlined):
         beside = path.with_name(f"{path.stem}.sensitive.csv")
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.release.instance.table.files, *spared)
+        force = force and may_replace(self.release.instance.table, path, beside, notice)
         rows, labelling = self._labelling(order)
         lines = [(self.bucket_column, *_VALUES), *self.values_of_buckets()]
         try:

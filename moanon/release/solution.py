@@ -433,4 +433,5 @@ def _in_order_of(first: Table, table: Table) -> Table:
         table,
         roles={name: table.roles[name] for name in names},
         files=(*table.files, *first.files),
+        unlisted=table.unlisted or first.unlisted,
     )

@@ -17,6 +17,7 @@ from moanon.engines.replacing import _Catalogue
 from moanon.errors import CertificateError, MoanonError, OutputError
 from moanon.genome import Instance
 from moanon.release import Certificate, Release
+from moanon.release.bucketized import BucketizedRelease
 from tests.engines.servers import Server
 from tests.engines.test_databases import _known_password, called, run, server  # noqa: F401
 
@@ -324,6 +325,54 @@ def test_a_database_of_which_too_little_is_known_replaces_nothing(
         release.write_table("main.r")
     release.write_table("new")
     assert lite.rows("SELECT * FROM new") == sorted(PEOPLE)
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("link", ["none", "hard", "symbolic"])
+def test_a_database_is_not_replaced_by_a_file(tmp_path: Path, backend: str, link: str) -> None:
+    path, connect = tmp_path / "people.csv", {"sqlite": sqlite3.connect, "duckdb": duckdb.connect}
+    with closing(connect[backend](path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'f' AS sex, 'flu' AS ill")
+        connection.commit()
+    target = path if link == "none" else tmp_path / "other.csv"
+    if link == "hard":
+        target.hardlink_to(path)
+    elif link == "symbolic":
+        target.symlink_to(path)
+    content = path.read_bytes()
+    release = release_of(Place(f"{backend}://{path}", lambda: None, ""), table="t")
+    with pytest.raises(OutputError, match="it was read for what would take its place"):
+        release.write(target, force=True)
+    with pytest.raises(OutputError, match="it was read for what would take its place"):
+        BucketizedRelease(release).write(target, force=True)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("is_view", [False, True])
+def test_no_file_is_replaced_where_a_query_may_read_it(
+    tmp_path: Path, duck: Place, is_view: bool
+) -> None:
+    file, query = tmp_path / "people.csv", f"SELECT * FROM '{tmp_path}/*.csv'"
+    file.write_text("sex,ill\n" + "".join(f"{sex},{ill}\n" for sex, ill in PEOPLE))
+    duck.run(f"CREATE VIEW study AS {query}")
+    release = release_of(duck, **({"table": "study"} if is_view else {"query": query}))
+    before = file.read_bytes()
+    told = r"people\.csv is not replaced: which files duckdb://.* reads is not known; name a file"
+    with pytest.raises(OutputError, match=told):
+        release.write(file, force=True)
+    with pytest.raises(OutputError, match=told):
+        BucketizedRelease(release).write(file, force=True)
+    assert file.read_bytes() == before
+    release.write(tmp_path / "new.parquet", force=True)
+
+
+def test_a_table_of_duckdb_reads_no_file_besides(tmp_path: Path, duck: Place) -> None:
+    release = release_of(duck, table="t")
+    release.write(tmp_path / "r.csv")
+    release.write(tmp_path / "r.csv", force=True)
 
 
 # -- what fails -----------------------------------------------------------------------------------

@@ -155,7 +155,7 @@ def _counted_nodes(instance: Instance, k: int) -> dict[tuple[int, ...], bool]:
 
     def noted(lattice: Lattice, nodes: Any) -> Any:
         found = check(lattice, nodes)
-        counted.update(zip(map(tuple, nodes.tolist()), found.enough.tolist(), strict=True))
+        counted.update(zip(map(tuple, nodes.tolist()), found[0].tolist(), strict=True))
         return found
 
     try:

@@ -453,8 +453,8 @@ def answers(runs: Runs) -> str:
     frequency = runs.own["problem4-l-frequency"]
     marks = find_landmarks(own)
     flats = [flat for flat in marks.flats if flat.cost_to <= 0.4]
-    best = max(flats, key=lambda flat: flat.worth, default=None)
-    nearly_free = "nothing" if best is None else marks.sentence(best)
+    widest = max(flats, key=lambda flat: flat.worth, default=None)
+    nearly_free = "nothing" if widest is None else marks.sentence(widest)
     return f"""\
 # The four questions of a publisher, answered for Adult
 

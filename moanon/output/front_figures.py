@@ -410,7 +410,9 @@ def _draw_inset(ax: Axes, room: Bbox, front: Front, solution: int) -> Bbox:
     style.scale_numbers(small, "x", drawn[:, 0])
     small.set_yticks([0, 50, 100])
     small.tick_params(labelsize=_TINY, pad=1.5)
-    style.write(small.set_xlabel("group size", labelpad=0.5), _TINY)
+    style.write(label := small.set_xlabel("group size", labelpad=0.5), _TINY)
+    for text in (label, *small.get_yticklabels()):  # lines of the large plot end beside them
+        text.set_bbox({"color": "white", "pad": 0})
     style.write(small.set_title("% of rows up to it", loc="left", pad=2), _TINY, style.GREY)
     return inner
 

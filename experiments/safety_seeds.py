@@ -24,6 +24,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -55,6 +56,7 @@ PUBLISHED = ((15, 7, 0.3), (20, 4, 0.2), (17, 5, 0.2), (20, 5, 0.21), (22, 3, 0.
 LOSSES = (0.2, 0.21, 0.3)
 QUICK = {"population": 40, "generations": 4}
 MARKS = ("o", "s", "^", "D", "v")
+TICKS = (5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -140,6 +142,8 @@ def _by_seed(found: pd.DataFrame, column: str, runs: pd.DataFrame) -> dict[str, 
 def draw(pairs: pd.DataFrame, columns: Sequence[tuple[str, float]]) -> Figure:
     """The largest k for each l of every seed, a row for each reading; crosses are D's."""
     figure = new_figure(PAGE, 5.2)
+    drawn = pd.DataFrame(columns, columns=["preferred", "loss"])
+    most = pairs.merge(drawn)["k"].max()
     plots = figure.subplots(len(READINGS), len(columns), sharey=True, squeeze=False)
     for (row, reading), (column, (preferred, loss)) in product(
         enumerate(READINGS), enumerate(columns)
@@ -152,14 +156,15 @@ def draw(pairs: pd.DataFrame, columns: Sequence[tuple[str, float]]) -> Figure:
         for number, (seed, found) in enumerate(pairs[chosen].groupby("seed")):
             look = {"marker": MARKS[number], "color": COLOURS[number], "markersize": 3.5}
             ax.plot(found.l, found.k, label=f"seed {seed}", linewidth=0.8, **look)
-        for k, ell, limit in PUBLISHED:
-            if (preferred, loss) == ("l", limit):
-                ax.plot(ell, k, "x", color=INK, markersize=7, markeredgewidth=1.6, zorder=6)
-                text = ax.annotate(f"D: ({k}, {ell})", (ell, k), (5, 5), textcoords="offset points")
-                write(text, SMALL)
+        reported = [(ell, k) for k, ell, limit in PUBLISHED if (preferred, loss) == ("l", limit)]
+        look = {"color": INK, "markersize": 6, "markeredgewidth": 1.5, "zorder": 6}
+        ax.plot(*np.reshape(reported, (-1, 2)).T, "x", label="reported by D", **look)
         ax.set_yscale("log")
-        ax.set_yticks(numbers := [1, 2, 5, 10, 20, 50, 100], [f"{each}" for each in numbers])
+        ax.set_yticks(TICKS, [f"{each:,}" for each in TICKS])
+        ax.set_yticks([], minor=True)
+        ax.set_ylim(5, 1.4 * most)
         ax.set_xticks(range(1, 15))
+        ax.set_xlim(0.5, 14.5)
         if row == len(READINGS) - 1:
             write(ax.set_xlabel("ℓ that the rule aims at, at least"), LABEL)
         if not column:

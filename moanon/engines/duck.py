@@ -362,13 +362,21 @@ def copy_rows(
     else:
         if shuffle == "random":  # as they are, since labels would make them wide
             rows, order_by = f"(SELECT * FROM {rows} ORDER BY {RANDOM_KEY})", ""
-        if is_large:
+        # Row groups of Parquet end where chunks do, and those of rows that were never sorted are as
+        # long as suppressed rows and the bytes of the source make them.
+        if is_large or (columns and shuffle is None and not order_by):
             rows, order_by = f"(SELECT *, row_number() OVER () AS place FROM {rows})", "place"
-        shown = [f"{_optional(cell)} AS {quoted(name)}" for name, cell in columns.items()]
+        shown = [f"{cell} AS {quoted(name)}" for name, cell in columns.items()]
         selected = ", ".join(shown or [f"{line} AS {quoted(header)}"])
         last = f"ORDER BY {order_by}" if order_by else ""
         query = f"SELECT {selected} FROM {rows} AS r {joins} {last}"
-    return (copy_lines if spell else copy_columns)(query, path)
+    if spell:
+        return copy_lines(query, path)
+    # DuckDB marks columns as REQUIRED where it knows that there is no gap, which depends on the way
+    # that rows came and on rows that are suppressed. Whether this row is one, it cannot know.
+    gaps = ", ".join(f"CAST(NULL AS {kind})" for kind in types)
+    either = f"SELECT * FROM ({query}) UNION ALL SELECT {gaps} FROM range(1) WHERE random() < 0"
+    return copy_columns(either, path)
 
 
 def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str, str]) -> str:
@@ -380,22 +388,13 @@ def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str,
     from FROM on. Selected are `columns` by their names or, without any, lines under `header`.
     """
     cells = "".join(f"{cell} AS cell{i}, " for i, cell in enumerate(columns.values()))
-    names = [f"{_optional(f'cell{i}')} AS {quoted(name)}" for i, name in enumerate(columns)]
+    names = [f"cell{i} AS {quoted(name)}" for i, name in enumerate(columns)]
     selected = ", ".join(names) or f"line AS {quoted(header)}"
     counted = f"SELECT {cells}{line} AS line, count(*) AS n {rows} GROUP BY ALL"
     return (
         f"SELECT {selected} FROM (SELECT *, unnest(range(n)) AS number FROM ({counted})) "
         f"ORDER BY md5({literal(f'{seed}/')} || number || '/' || line)"
     )
-
-
-def _optional(cell: str) -> str:
-    """A cell of Parquet in SQL, such that its column is one that may have gaps.
-
-    DuckDB marks columns as REQUIRED where it knows that there is no gap, which depends on the way
-    that rows came and on rows that are suppressed. What a random number decides, it cannot know.
-    """
-    return f"CASE WHEN random() >= 0 THEN {cell} END"
 
 
 def is_formula_sql(text: str) -> str:

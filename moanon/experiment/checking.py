@@ -12,6 +12,7 @@ from moanon.arrays import Ints, Outlined
 from moanon.config import Config
 from moanon.data.cells import merged_values, raw_group_sizes
 from moanon.data.domain import TreeDomain
+from moanon.data.table import Role
 from moanon.experiment.runner import make_problem, notes_on_table
 from moanon.genome import Instance
 from moanon.measures import Measure, applicable, find_measure
@@ -64,10 +65,12 @@ class _CheckedConfig(Worded, Outlined):
     def _columns(self) -> Iterator[tuple[str, ...]]:
         table, domains = self.instance.table, self.instance.layout.domains
         for name, role in table.roles.items():
+            if role is Role.IDENTIFYING:  # to count names, DuckDB would copy them
+                yield (name, role.value, "", "", "", "not counted", "")
+                continue
             column, domain = table.columns[name], domains.get(name)
-            distinct = f"{len(column.values):,}"
-            if column.missing:
-                distinct += f" and missing ({column.missing:,})"
+            missing = f" and missing ({column.missing:,})" if column.missing else ""
+            distinct = f"{len(column.values):,}{missing}"
             shape, merged = ("", "", ""), ""
             if domain is not None:
                 shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}")

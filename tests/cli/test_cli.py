@@ -65,7 +65,7 @@ def test_check_shows_the_columns_and_how_exposed_the_table_is(
     lines = [re.sub(" {2,}", "  ", line.strip()) for line in capsys.readouterr().out.splitlines()]
     headers = "column  role  kind  base values  bits  distinct values  merged before the search"
     assert headers in lines
-    assert "id  identifying  4" in lines
+    assert "id  identifying  not counted" in lines
     # 5, 7 and 9 are one step of 5
     assert "[red]a  quasi  interval  2  1  3  3 → 1 values, 100.0% of the entropy" in lines
     assert ":x:  sensitive  equal distance  2" in lines
@@ -78,6 +78,17 @@ def test_check_shows_the_columns_and_how_exposed_the_table_is(
     assert "k of the raw table  1 (unique rows: 2, 50.0%), values as they were read" in lines
     assert "valid genomes  4 (2 bits)" in lines
     assert "undeclared columns  extra (dropped on release)" in lines
+
+
+def test_check_reads_no_identifying_column(tmp_path: Path, capsys: Captured) -> None:
+    # Mixed line ends: the rows are staged in a file, which holds no name.
+    (tmp_path / "t.csv").write_bytes(b"name,age\nann,20\r\nbob,20\ncyd,30\r\n")
+    (tmp_path / "t.yaml").write_text(
+        "data: {source: t.csv, memory: 100MB}\n"
+        "columns: {name: {role: identifying}, age: {role: quasi, kind: interval}}\n"
+    )
+    assert main(["check", str(tmp_path / "t.yaml")]) == 0
+    assert re.search(r"name +identifying +not counted", capsys.readouterr().out)
 
 
 def test_check_takes_overrides(table: Path, capsys: Captured) -> None:

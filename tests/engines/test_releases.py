@@ -211,6 +211,19 @@ def test_labels_that_do_not_fit_beside_a_join_keep_the_order(
     same_files(tmp_path, here, there, "csv")
 
 
+def test_row_groups_do_not_follow_the_lengths_of_names(tmp_path: Path) -> None:
+    roles = {"name": "identifying", "age": "quasi"}
+    released = []
+    for name in ("a", "a" * 400):
+        path = tmp_path / f"{len(name)}.csv"
+        path.write_text("name,age\n" + "".join(f"{name},{row % 90}\n" for row in range(140_000)))
+        table = open_table(path, roles, memory="100MB")
+        release = Release.of(Instance.build(table, {"age": IntervalSpec(10, (0, 99))}), [1] * 9)
+        release.write(path.with_suffix(".parquet"), keep_order=True)
+        released.append(path.with_suffix(".parquet").read_bytes())
+    assert released[0] == released[1]
+
+
 def test_names_that_differ_in_case_only(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,A,n\n1,x,1\n1,x,2\n")

@@ -8,8 +8,8 @@ The stations of the data, and where each of them is::
   values of its quasi-identifiers are (`IntervalSpec`, `OrderedSpec`, `TreeSpec`, `Hierarchy`) and
   how blocks of them are labelled (``[20-29]``: ``domain``, ``steps``), and counts the distinct
   cells. ``moanon.datasets``: two public tables with their hierarchies.
-- ``moanon.engines``: where rows are kept and read: DuckDB for files and frames, ibis for databases
-  and clusters.
+- ``moanon.engines``: where rows are kept, read and written: DuckDB for files and frames, ibis for
+  databases and clusters.
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
   its layout and cells, ready for everything that follows.
 - ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what that shows, and
@@ -44,7 +44,7 @@ The stations of the data, and where each of them is::
   shows.
 - ``moanon.arrays``, ``errors``, ``atomic``, ``sealing``, ``progress``: types of arrays; what can go
   wrong; files that appear whole or not at all, and temporary folders; texts that only whoever has
-  the table can read; how far a run is, and a wish to stop it.
+  the table can read; how far a run is, and a request to stop.
 
 The words, each with one meaning:
 
@@ -53,7 +53,7 @@ quasi           column that others may know (age, sex, …): generalized
 sensitive       column that must not be learnt about a person: released as it is
 base value      smallest unit of a quasi column: a step of numbers, a category, a leaf of a tree
 domain          all base values of a column, in order
-rule            what makes a hierarchy from the values of a column, such as ``{mask: right}``
+tree rule       what makes a hierarchy from the values of a column, such as ``{mask: right}``
 block           neighbouring base values that are shown as one; in a tree, a node
 cell            distinct tuple of base values, with its number of rows; also one field of a table
 generalization  blocks of every column; *global* if the same for all rows, *local* if not
@@ -63,11 +63,11 @@ box             the blocks of one group of a local generalization, the smallest 
 group           rows that show the same tuple of labels (the papers' equivalence class)
 suppressed      left out of the release: row, or group with all its rows
 η (eta)         largest share of rows that may be suppressed
-rule            of suppression: which groups are suppressed; a *tree rule* makes a hierarchy
+rule            which groups are suppressed
 threshold       size or diversity below which groups are suppressed
 staircase       what one genome offers: a solution for every threshold within η (``selection``)
 measure         named number of a grouping; can be an objective, a constraint, a column of a result
-tally           sum over the rows of all groups that kernels keep, for measures to read
+tally           sum over the rows of all groups, which kernels add up for measures to read
 goodness        a privacy model as kernels see it: turned so that more is better
 bound           what a constraint demands of a measure: its least, or its largest, allowed value
 lower bound     loss that no generalization with a given k goes below, as proven

@@ -114,7 +114,7 @@ def _connect(url: str) -> Any:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=20)
         return ibis.postgres.from_connection(connection)
     if url.startswith(("spark://", "pyspark://")):
-        return ibis.pyspark._connect(_spark_session(url))
+        return ibis.pyspark.connect(_spark_session(url))
     _refuse_absent_file(url)
     return ibis.connect(url)
 

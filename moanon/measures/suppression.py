@@ -1,7 +1,8 @@
 """Which groups are suppressed: the suppression rules of the four problems (D §5), and constraints.
 
 A rule looks at the sizes of a genome's groups (and at their diversity) and decides which rows are
-left out of the release. Everything measured "after suppression" follows from it.
+left out of the release. Everything measured "after suppression" follows from it. Here a rule is
+declared; `moanon.kernels.selection` applies it.
 
 Constraints on measures that every group has a value of (`Measure.group`) come first: groups that
 fail any of them are suppressed, whatever the rule. If they hold more rows than may be suppressed

@@ -20,8 +20,8 @@ one is a subclass in a module of its own, and a line in the register.
   `front_from_result` makes a front of what pymoo's own ``minimize`` returns.
 - ``operators``: how genomes are made of genomes, and which of them are new. `ValidSampling`,
   `LunacekCrossover`, `ValidMutation` and `BitDuplicates` plug into any algorithm of pymoo.
-- ``local``: no genomes but boxes, for all sizes of groups in one run: what it reaches for and how
-  (``box_solving``, ``utility_splits``).
+- ``local``: local recoding, which makes boxes instead of genomes, for all sizes of groups in one
+  run (``box_solving``, ``utility_splits``).
 - ``running``: `run_search` steps a search until a limit is reached.
 - ``checkpoint``: `Checkpoints`, states on disk, from which a run that was killed goes on.
 

@@ -24,6 +24,7 @@ from moanon.release.reader_privacy import (
     GroupCounts,
     SensitiveFacts,
     sensitive_facts,
+    worse,
     worst_privacy,
 )
 from tests import naive_measures
@@ -242,3 +243,9 @@ def test_both_sides_find_what_the_oracle_finds(instance: Instance, seed: int) ->
                     assert found[model] == pytest.approx(value, rel=1e-9, abs=1e-12)
                 else:
                     assert found[model] == value  # to the last bit
+
+
+@pytest.mark.parametrize("name", [*naive_measures.ALONE, *naive_measures.BESIDE])
+def test_the_worse_of_two_lots_is_that_of_the_register(name: str) -> None:
+    worst = min if MEASURES[name].higher_is_better else max
+    assert worse({name: 1.0}, {name: 2.0}) == {name: worst(1.0, 2.0)}

@@ -155,8 +155,10 @@ def test_reader_shares_no_code_with_the_writer() -> None:
         imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
         writer = {f"moanon.release{each}" for each in ("", ".applied", ".solution")}
         assert not imported & {*writer, "moanon.genome", "moanon.grouping", "moanon.recoding"}
-        apart = ("moanon.kernels", "moanon.engines")
-        assert not any(str(name).startswith(apart) for name in imported)
+        assert not any(str(name).startswith("moanon.kernels") for name in imported)
+        # a table of a database is counted there, over another connection
+        engines = {name for name in imported if str(name).startswith("moanon.engines")}
+        assert not engines or module == "certificate"
         # which end of a measure is better and how exact it is, but nothing that measures
         facts = {"moanon.measures", "moanon.measures.measure"} if module == "certificate" else {}
         measures = {name for name in imported if str(name).startswith("moanon.measures")}
